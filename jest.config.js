@@ -30,6 +30,8 @@ module.exports = {
     // A third of the time of a test file that imports the SDK went into loading these, for nothing.
     "/typescript-shim$": "<rootDir>/tests/support/on-use/typescript.js",
     "^@npmcli/arborist$": "<rootDir>/tests/support/on-use/arborist.js",
+    "/locales/index\\.cjs$": "<rootDir>/tests/support/on-use/locales.js",
+    "^\\./engine/index$": "<rootDir>/tests/support/on-use/engine.js",
     "^\\./automation$": "<rootDir>/tests/support/on-use/automation.js",
   },
   globalSetup: "<rootDir>/tests/support/announce.ts",

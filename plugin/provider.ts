@@ -5,9 +5,8 @@ import * as rpc from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
 import { Any } from "google-protobuf/google/protobuf/any_pb";
 import {
-  Claims,
   computedInputsOf,
-  hasUnknown,
+  HOLDER,
   Host,
   isCredential,
   isJsonObject,
@@ -19,6 +18,7 @@ import {
   NAME,
   namesOfSecrets,
   omit,
+  openRecord,
   ownMember,
   partsOfUrn,
   pick,
@@ -27,7 +27,6 @@ import {
   RESOURCES,
   SAVED_PLAN,
   SECRETS,
-  sharedLedger,
   UNKNOWN,
   unlessSkipped,
   type ConfigGetter,
@@ -56,7 +55,6 @@ export class Provider {
   readonly #lifeline = new Lifeline();
   #engine: string | undefined;
   readonly #log = new EngineLog(() => this.#engine);
-  #claims = new Claims();
   #host: Host;
   #functions: FunctionSchemas | undefined;
 
@@ -112,29 +110,27 @@ export class Provider {
   configure(request: rpc.ConfigureRequest): void {
     const { values } = received(request.getArgs());
     const config = configOf(values, explicitName(request.getName()));
-    const shared = sharedLedger(this.#engine, config);
-    this.#host = this.#hostOf(config, shared);
-    this.#claims = new Claims(shared.journal?.claims);
+    this.#host = this.#hostOf(config, openRecord(this.#engine, config));
   }
 
   async check(request: rpc.CheckRequest): Promise<rpc.CheckResponse> {
     const resource = resourceOf(request);
-    const { facts, verbs, name } = resource;
+    const { facts, verbs, name, urn } = resource;
     const given = received(request.getNews());
     const olds = received(request.getOlds());
     const written = withoutNulls(given.values);
     const named = facts.named?.(resource) ?? {};
     const ownSecrets = given.secrets.filter((each) => !Object.hasOwn(facts.secret ?? {}, each));
     const isSavedPlan = makesSavedPlan(process.env);
-    if (isSavedPlan) this.#host.infoOnce(SAVING);
+    if (isSavedPlan) this.#host.say.info(SAVING);
     const { inputs, failures } = await verbs.check(this.#host, olds.values, {
       ...named,
       ...written,
       [NAME]: name,
+      [HOLDER]: urn,
       ...(ownSecrets.length === 0 ? {} : { [SECRETS]: ownSecrets }),
       ...(isSavedPlan ? { [SAVED_PLAN]: true } : {}),
     });
-    if (failures.length === 0) failures.push(...(await this.#clashes(resource, inputs)));
     return checkResponse(sentOf(facts, inputs), failures);
   }
 
@@ -228,29 +224,6 @@ export class Provider {
     return Object.keys(this.#functions[token]?.outputs.properties ?? {});
   }
 
-  /** Returns how a resource contradicts the program's other resources. Prints warnings. */
-  async #clashes(
-    { facts, urn, name }: Resource,
-    inputs: JsonObject,
-  ): Promise<{ property: string; reason: string }[]> {
-    const failures: string[] = [];
-    const secrets = [...secretNames(facts, inputs)];
-    for (const rule of facts.claims ?? []) {
-      const known = pick(inputs, rule.by);
-      if (hasUnknown(known)) continue;
-      for (const clash of this.#claims.enter({ type: facts.type, name, holder: urn }, rule, known, secrets))
-        if (clash.warnOnly) this.#host.warnOnce(clash.text);
-        else failures.push(clash.text);
-    }
-    try {
-      await facts.compare?.(this.#host, inputs, urn);
-    } catch (error) {
-      if (!(error instanceof Error)) throw error;
-      failures.push(error.message.replace(/^edgeguard: /, ""));
-    }
-    return failures.map((reason) => ({ property: "", reason: this.#host.presentable(reason) }));
-  }
-
   /** Runs a create or update. If it's only partly done, the engine records that part. */
   async #whole<T>(facts: Facts, work: () => Promise<T>): Promise<T> {
     if (makesSavedPlan(process.env)) throw new Error(OPEN);
@@ -267,7 +240,7 @@ export class Provider {
     }
   }
 
-  #hostOf(config: ConfigGetter, shared: Pick<HostOptions, "journal" | "problem"> = {}): Host {
+  #hostOf(config: ConfigGetter, shared: Pick<HostOptions, "record" | "problem"> = {}): Host {
     const { signal, closing } = this.#lifeline;
     return new Host({ config, signal, closing, out: this.#log.out, ...shared });
   }

@@ -54,16 +54,6 @@ export * from "./kv/lookups";
 export * from "./logpush/lookups";
 export * from "./migration/readiness";
 export {
-  readDetections,
-  saveDetections,
-  type DetectionKind,
-  type Detections,
-  type SaveDetectionsOptions,
-  type SeenConnection,
-  type SeenCookie,
-  type SeenScript,
-} from "./page-shield/detections";
-export {
   assertScriptInventory,
   checkScriptInventory,
   ScriptInventoryError,

@@ -6,12 +6,11 @@ import type { Verbs } from "./runtime/verbs";
 
 /** The entry point `pulumi-edgeguard/plugin` for the provider plugin of the same version. Programs don't use it. */
 
-export { Claims } from "./runtime/claims";
 export { Host, type HostOptions } from "./runtime/host";
 export { propertyPath } from "./runtime/inputs";
-export { sharedLedger } from "./runtime/ledger-journal";
 export { Lifeline } from "./runtime/lifeline";
 export { unlessSkipped } from "./runtime/lookup";
+export { openRecord } from "./runtime/operation-record";
 export { argumentProblem } from "./runtime/provider";
 export { namesOfSecrets, SECRETS, WIRE_SECRET, WIRE_SIGNATURE } from "./runtime/secrets";
 export {
@@ -24,7 +23,7 @@ export {
   type ConfigGetter,
 } from "./runtime/settings";
 export { makesSavedPlan } from "./runtime/program";
-export { computedInputsOf, KEPT, NAME, PROVIDER, READ, SAVED_PLAN } from "./runtime/resource-type";
+export { computedInputsOf, HOLDER, KEPT, NAME, PROVIDER, READ, SAVED_PLAN } from "./runtime/resource-type";
 export { kindOf } from "./runtime/type-tokens";
 export { partsOfUrn, type UrnParts } from "./runtime/urn";
 export {
@@ -37,7 +36,8 @@ export {
   UNKNOWN,
   type JsonObject,
 } from "./runtime/values";
-export type { Facts, Verbs } from "./runtime/verbs";
+export type { Facts } from "./runtime/lifecycle";
+export type { Verbs } from "./runtime/verbs";
 export { VERSION } from "./version";
 
 /** The provider methods of each resource type. */

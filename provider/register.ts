@@ -7,8 +7,8 @@ import { pageShieldPolicy } from "./page-shield/policy";
 import { pageShieldSettings } from "./page-shield/settings";
 import { wafMigration } from "./migration/waf-migration";
 import { Host } from "./runtime/host";
-import { sharedLedger } from "./runtime/ledger-journal";
 import { Lifeline } from "./runtime/lifeline";
+import { openRecord } from "./runtime/operation-record";
 import type { ConfigGetter } from "./runtime/settings";
 import { PROVIDER } from "./runtime/resource-type";
 import { ownMember, type JsonObject } from "./runtime/values";
@@ -50,7 +50,7 @@ export function configure(
     config,
     signal: lifeline.signal,
     closing: lifeline.closing,
-    ...sharedLedger(process.argv[2], config),
+    ...openRecord(process.argv[2], config),
   });
   lifeline.watch(() => host.inFlight);
 }

@@ -8,10 +8,18 @@ import { pathToFileURL } from "node:url";
 import type axe from "axe-core";
 import { startLocalApi } from "edgeguard-local";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { visible } from "../../provider/api/printable";
 import { writeHtml } from "../../provider/survey/html";
 import { survey as surveyModel, type Head, type Zone } from "../../provider/survey/model";
 import { headOf } from "../../provider/survey/totals";
-import { HOSTILE, sampleHead, sampleZone, sampleZones } from "../../tests/survey/sample";
+import {
+  HOSTILE,
+  HOSTILE_NAMES,
+  sampleHead,
+  sampleZone,
+  sampleZones,
+  withText,
+} from "../../tests/survey/sample";
 import { launch } from "./browser";
 
 /**
@@ -58,6 +66,7 @@ async function main(): Promise<void> {
     await readParts(browser, few);
     await print(browser, few);
     await attack(browser, few);
+    await confuse(browser, folder);
     await breakIn(browser, few);
     await hurry(browser, await survey(folder, MANY));
     await lookAtCommand(browser, folder);
@@ -321,6 +330,23 @@ async function attack(browser: Browser, written: Written): Promise<void> {
   const strange = links.filter((href) => !/^(https:\/\/(dash|developers)\.cloudflare\.com\/|#)/.test(href));
   expect(strange.length === 0, `links to ${strange.join()}`);
   await page.close();
+}
+
+/** Zones full of hostile names open, and each name is shown as text. */
+async function confuse(browser: Browser, folder: string): Promise<void> {
+  const zones = HOSTILE_NAMES.map((name, number) => withText(sampleZone(number * 22 + 7), name));
+  const written = await write(join(folder, "hostile.html"), await sampleHead(0), zonesOf(zones));
+  for (const [number, { id }] of zones.entries()) {
+    const page = await visit(browser, { ...written, url: `${written.url}#${id}` });
+    const name = visible(HOSTILE_NAMES[number] ?? "").replace(/\p{Surrogate}/gu, "\ufffd");
+    const shown = await page.getByRole("dialog").getByRole("heading", { level: 2 }).textContent();
+    expect(
+      shown?.replace(/\p{Surrogate}/gu, "\ufffd") === name,
+      `${JSON.stringify(name)} is shown as ${shown}`,
+    );
+    await checkAccess(page, `a zone named ${JSON.stringify(name)}`);
+    await page.close();
+  }
 }
 
 /** Should a name become an element in spite of that, the browser refuses to load or run anything. */

@@ -1,5 +1,3 @@
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { managedRulesets, type LocalApi } from "edgeguard-local";
 import * as edgeguard from "pulumi-edgeguard";
 import { permissionName, permissionFor } from "../../provider/api/permissions";
@@ -32,8 +30,6 @@ const CALLS: Readonly<Record<string, Call>> = {
     edgeguard.checkScriptInventory({ inventory: NO_ENTRIES, zoneIds: [zones.shop] }, opts),
   assertScriptInventory: ({ zones }, opts) =>
     edgeguard.assertScriptInventory({ inventory: NO_ENTRIES, zoneIds: [zones.shop] }, opts),
-  saveDetections: ({ zones }, opts) =>
-    edgeguard.saveDetections(zones.shop, join(tmpdir(), "edgeguard-docs.json"), opts),
   getManagedRulesets: ({ accounts }, opts) =>
     edgeguard.getManagedRulesets({ accountId: accounts.main }, opts),
   getManagedRuleset: ({ accounts }, opts) =>

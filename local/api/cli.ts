@@ -9,14 +9,9 @@ import { LocalApiStartError } from "./state-folder";
 interface Arguments {
   readonly port: number;
   readonly dialect: Dialect;
-  readonly strict: boolean;
-  readonly sparse: boolean;
   readonly zones: number;
   readonly token: string;
   readonly persistTo?: string;
-  readonly latency: number;
-  readonly readLag: number;
-  readonly listLag: number;
 }
 
 const program = new Command("edgeguard-local api")
@@ -41,16 +36,11 @@ const program = new Command("edgeguard-local api")
       .choices(["openapi", "documented"])
       .default("openapi"),
   )
-  .option("--strict", "reject requests that only the other dialect accepts", false)
-  .option("--sparse", "omit everything from responses that the OpenAPI document doesn't require", false)
-  .option("--latency <ms>", "wait before each response", wholeNumber, 0)
-  .option("--read-lag <ms>", "delay before reads see a write", wholeNumber, 0)
-  .option("--list-lag <ms>", "delay before listings see a write", wholeNumber, 0)
   .addHelpText(
     "after",
     `
 It prints its zones and how to point a program at it. GET ${CONTROL_PATH} lists the control routes for faults, the request
-log, the state, the clock, Page Shield detections and Logpush destinations.
+log and the state.
 
 Example:
   $ edgeguard-local api --port 8787 --persist-to .edgeguard/local-api`,
@@ -64,12 +54,7 @@ export async function serve(args: readonly string[]): Promise<void> {
     port: chosen.port,
     zones: chosen.zones,
     dialect: chosen.dialect,
-    strict: chosen.strict,
-    sparse: chosen.sparse,
     credentials,
-    latencyMs: chosen.latency,
-    readLagMs: chosen.readLag,
-    listLagMs: chosen.listLag,
     ...(chosen.persistTo === undefined ? {} : { persistTo: chosen.persistTo }),
   };
 
@@ -105,7 +90,7 @@ function greeting(api: LocalApi, { token, dialect, persistTo, zones: simulated }
       ? "is discarded when this command ends"
       : `is written to ${persistTo} when this command ends`;
   return `Local API (${dialect} dialect) at ${api.url}
-Its state ${kept}. List of control routes (faults, request log, state and more): GET ${new URL(CONTROL_PATH, api.url).href}
+Its state ${kept}. List of control routes (faults, request log, state): GET ${new URL(CONTROL_PATH, api.url).href}
 Logpush destinations are directories: s3://bucket/path is ${api.logpush.folder}/s3/bucket/path
 
 Account:

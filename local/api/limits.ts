@@ -10,7 +10,6 @@ export const defaultLimits = {
   defaultPerPage: 20,
   maxPerPage: 100,
   maxZonesPerPage: 50,
-  maxCookieFilterCharacters: 1024,
   /** The number of Page Shield policies per zone. Without the entitlement, the quota is 0, which the error shows. */
   maxPolicies: { free: 0, pro: 5, business: 10, enterprise: 100 },
   /** A script with a lower score than this counts as malicious. */

@@ -1,7 +1,6 @@
 import { setMaxListeners } from "node:events";
 import type { AddressInfo } from "node:net";
 import { createServer, type Server } from "node:http";
-import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { getRequestListener } from "@hono/node-server";
 import { createApp } from "./app";
@@ -87,7 +86,6 @@ async function start(options: LocalApiOptions, kept: Snapshot | undefined): Prom
   const chosen = settle(options);
   const clock = new MovableClock(chosen.clock);
   const settings = { ...chosen, clock: clock.now };
-  const { persistTo } = settings;
   const closing = new AbortController();
   setMaxListeners(0, closing.signal); // Each caller may have a delayed response.
 
@@ -99,11 +97,7 @@ async function start(options: LocalApiOptions, kept: Snapshot | undefined): Prom
     values: settings.kvStore,
   });
   const shelf = { clock: clock.now, lagMs: settings.readLagMs, listLagMs: settings.listLagMs };
-  const logpush = new LogpushStore({
-    ...shelf,
-    behavior: settings.logpush,
-    folder: persistTo === undefined ? undefined : join(persistTo, "logpush"),
-  });
+  const logpush = new LogpushStore({ ...shelf, behavior: settings.logpush });
   const state = new State(kept ?? seed, kv, logpush, shelf);
   const faults = new Faults();
   const log = new RequestLog(settings.limits.maxLoggedRequests);
@@ -111,7 +105,7 @@ async function start(options: LocalApiOptions, kept: Snapshot | undefined): Prom
     if (ms > 0) await delay(ms, undefined, { signal: closing.signal });
   };
 
-  const app = createApp({ settings, clock, state, faults, log, wait });
+  const app = createApp({ settings, state, faults, log, wait });
   // The adapter would otherwise replace the global Request and Response in a test or program that runs the API in its
   // own process.
   const handle = getRequestListener(app.fetch, { overrideGlobalObjects: false });

@@ -25,8 +25,6 @@ export class MovableClock {
 /** The services that the routes use. */
 export interface Services {
   readonly settings: Settings;
-  /** The clock. `settings.clock` is the same clock, but can only be read. */
-  readonly clock: MovableClock;
   readonly state: State;
   readonly faults: Faults;
   readonly log: RequestLog;

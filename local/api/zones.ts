@@ -15,19 +15,17 @@ export function zoneRoutes(app: ApiRouter, { state, settings: { limits } }: Serv
     per_page: z.coerce.number().pipe(z.int().min(5).max(limits.maxZonesPerPage)).optional(),
     name: z.string().optional(),
     "account.id": z.string().optional(),
-    order: z.enum(["name", "status", "account.id", "account.name", "plan.id"]).default("name"),
-    direction: z.enum(["asc", "desc"]).default("asc"),
   });
 
   route(app, `${BASE_PATH}/zones`, {
     GET: (c) => {
-      const { name, direction, ...paging } = readQuery(c, query);
+      const { name, ...paging } = readQuery(c, query);
       const account = paging["account.id"];
       const found = state
         .zones()
         .filter((each) => name === undefined || each.name === name)
         .filter(() => account === undefined || account === accounts.main)
-        .sort((a, b) => (a.name < b.name ? -1 : 1) * (direction === "asc" ? 1 : -1));
+        .sort((a, b) => (a.name < b.name ? -1 : 1));
       const { items, info } = paginate(found, paging, limits);
       return ok(c, items.map(toWire), info);
     },

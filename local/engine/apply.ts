@@ -1,9 +1,7 @@
 /** Carries out steps. Changes states in place, because the plan, the journal and the program share them. */
-import { inverted } from "./diff";
 import { differenceOf } from "./difference";
-import type { Events } from "./events";
 import type { Lifecycle, Providers } from "./lifecycle";
-import { InitFailedError, type CreatedResource, type ReadResource } from "./provider";
+import { InitFailedError, type CreatedResource } from "./provider";
 import type { ResourceState } from "./state";
 import type {
   CreateStep,
@@ -20,7 +18,6 @@ import { equalMaps, type ValueMap } from "./values";
 interface ApplyContext {
   readonly providers: Providers;
   readonly dryRun: boolean;
-  readonly events: Events;
 }
 
 export async function apply(step: Step, tools: ApplyContext): Promise<void> {
@@ -108,40 +105,21 @@ async function remove(step: DeleteStep, { providers, dryRun }: ApplyContext): Pr
 }
 
 /** Refreshes a resource. The drift is the inverse of the change that would undo it. */
-async function refresh(step: RefreshStep, { providers, events }: ApplyContext): Promise<void> {
+async function refresh(step: RefreshStep, { providers }: ApplyContext): Promise<void> {
   const { old } = step;
   if (!old.custom || isProviderType(old.type) || old.pendingReplacement) return;
   const provider = providers.get(old.provider);
-  const live = await readOrWarn(old, () => provider.read(old), events);
+  const live = await provider.read(old);
   if (live === undefined) {
     step.new = undefined;
     return;
   }
-  const { id, outputs, inputs = old.inputs, initErrors } = live;
+  const { id, outputs, inputs = old.inputs } = live;
   const isUnchanged = equalMaps(inputs, old.inputs) && equalMaps(outputs, old.outputs ?? {});
   const modified = isUnchanged ? old.modified : new Date().toISOString();
-  const found: ResourceState = { ...old, id, inputs, outputs, initErrors, modified };
-  const drift = await differenceOf(provider, found, inputs, outputs, old.inputs);
+  const found: ResourceState = { ...old, id, inputs, outputs, initErrors: [], modified };
   step.new = found;
-  step.hasDrifted = drift.changes;
-  step.detailedDiff = inverted(drift.detailedDiff);
-}
-
-/** Reads a resource. A failed initialization is only a warning here; the next update reports it again. */
-async function readOrWarn(
-  state: ResourceState,
-  read: () => Promise<ReadResource | undefined>,
-  events: Events,
-) {
-  try {
-    const live = await read();
-    return live && { ...live, initErrors: [] };
-  } catch (error) {
-    if (!(error instanceof InitFailedError)) throw error;
-    const message = `Refreshed resource is in an unhealthy state:\n* ${error.reasons.join("\n* ")}`;
-    events.diagnostic({ urn: state.urn, severity: "warning", message });
-    return { ...error.created, inputs: error.inputs, initErrors: error.reasons };
-  }
+  step.hasDrifted = (await differenceOf(provider, found, inputs, outputs, old.inputs)).changes;
 }
 
 function lifecycleOf(state: ResourceState, providers: Providers): Lifecycle {

@@ -8,7 +8,7 @@ import { InitFailedError } from "./provider";
 import type { ResourceState } from "./state";
 import { isLogical, urnOf, type Op, type RefreshStep, type Step } from "./steps";
 import { isDefaultProvider, type Urn } from "./urn";
-import { equalMaps, Secret, secret } from "./values";
+import { Secret, secret } from "./values";
 
 interface ExecutorOptions {
   readonly dryRun: boolean;
@@ -125,7 +125,7 @@ export class Executor {
     await this.#recordIntent(step);
     let problem: unknown;
     try {
-      await apply(step, { providers: this.#providers, dryRun: this.#options.dryRun, events: this.#events });
+      await apply(step, { providers: this.#providers, dryRun: this.#options.dryRun });
     } catch (error) {
       problem = error;
     }
@@ -206,9 +206,7 @@ export class Executor {
     if (journal === undefined) return;
     switch (step.op) {
       case "same":
-        if (!isDone || step.old === undefined) return;
-        journal.unchanged(step.old, step.new);
-        if (isWorthWriting(step.old, step.new)) await journal.commit();
+        if (isDone && step.old !== undefined) journal.unchanged(step.old, step.new);
         return;
       case "create":
       case "create-replacement":
@@ -233,23 +231,4 @@ export class Executor {
 /** Whether a step is hidden from users: one of the default provider, or the end of an interrupted replacement. */
 export function isInternal(step: Step): boolean {
   return step.op === "remove-pending-replace" || isDefaultProvider(urnOf(step));
-}
-
-/** Whether a "same" step has to be written because its options changed. A different source line isn't enough. */
-function isWorthWriting(old: ResourceState, current: ResourceState): boolean {
-  const options = (state: ResourceState): string =>
-    JSON.stringify([
-      state.urn,
-      state.parent,
-      state.provider,
-      state.protect,
-      state.retainOnDelete,
-      [...state.dependencies].sort(),
-      state.additionalSecretOutputs,
-    ]);
-  return (
-    options(old) !== options(current) ||
-    !equalMaps(old.inputs, current.inputs) ||
-    !equalMaps(old.outputs ?? {}, current.outputs ?? {})
-  );
 }

@@ -1,8 +1,5 @@
 /** One resource as the program declares it. */
 import type { RegisterResourceRequest } from "@pulumi/pulumi/proto/resource_pb";
-import type { SourcePosition } from "@pulumi/pulumi/proto/source_pb";
-import path from "node:path";
-import { fileURLToPath } from "node:url";
 import type { AliasSpec } from "./aliases";
 import { UnsupportedError } from "./errors";
 import { fromStruct } from "./grpc";
@@ -25,11 +22,9 @@ export interface Goal {
   readonly ignoreChanges: readonly string[];
   readonly additionalSecretOutputs: readonly string[];
   readonly aliases: readonly AliasSpec[];
-  readonly sourcePosition: string;
-  readonly stackTrace: readonly { sourcePosition?: string | undefined }[];
 }
 
-export function goalOf(request: RegisterResourceRequest, projectRoot: string): Goal {
+export function goalOf(request: RegisterResourceRequest): Goal {
   const object = mapFromWire(fromStruct(request.getObject()));
   refuseUnsupported(request, object);
   const dependencies = [...request.getDependenciesList()].sort();
@@ -51,10 +46,6 @@ export function goalOf(request: RegisterResourceRequest, projectRoot: string): G
     ignoreChanges: request.getIgnorechangesList(),
     additionalSecretOutputs: request.getAdditionalsecretoutputsList(),
     aliases: aliasesOf(request),
-    sourcePosition: shortPosition(request.getSourceposition(), projectRoot) ?? "",
-    stackTrace: (request.getStacktrace()?.getFramesList() ?? []).map((frame) => ({
-      sourcePosition: shortPosition(frame.getPc(), projectRoot),
-    })),
   };
 }
 
@@ -120,15 +111,4 @@ function aliasesOf(request: RegisterResourceRequest): AliasSpec[] {
       };
     }),
   ];
-}
-
-/**
- * Makes a source position relative to the project, so that the state doesn't depend on where the project is checked
- * out.
- */
-function shortPosition(position: SourcePosition | undefined, root: string): string | undefined {
-  if (position === undefined || !position.getUri().startsWith("file:")) return undefined;
-  const relative = path.relative(root, fileURLToPath(position.getUri())).split(path.sep).join("/");
-  const column = position.getColumn() === 0 ? "" : `,${position.getColumn()}`;
-  return `project:///${relative}#${position.getLine()}${column}`;
 }

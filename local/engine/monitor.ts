@@ -41,15 +41,10 @@ export interface EngineServer {
 }
 
 /** Serves both gRPC services on one port. An operation without a program has no registrar. */
-export async function serveEngine(
-  events: Events,
-  projectRoot: string,
-  registrar: Registrar | undefined,
-): Promise<EngineServer> {
+export async function serveEngine(events: Events, registrar: Registrar | undefined): Promise<EngineServer> {
   const server = new Server(CHANNEL_OPTIONS);
   server.addService(EngineService, engineService(events));
-  if (registrar !== undefined)
-    server.addService(ResourceMonitorService, monitorService(registrar, projectRoot));
+  if (registrar !== undefined) server.addService(ResourceMonitorService, monitorService(registrar));
   const address = await listen(server);
   return { address, close: () => server.forceShutdown() };
 }
@@ -88,12 +83,12 @@ function engineService(events: Events): IEngineServer {
  */
 const FEATURES_NOT_OFFERED = new Set(["resourceReferences", "outputValues"]);
 
-function monitorService(registrar: Registrar, projectRoot: string): IResourceMonitorServer {
+function monitorService(registrar: Registrar): IResourceMonitorServer {
   const refusing = (feature: string) => handle(() => registrar.refuse(new UnsupportedError(feature)));
   const register = async (request: RegisterResourceRequest): Promise<RegisterResourceResponse> => {
     let goal;
     try {
-      goal = goalOf(request, projectRoot);
+      goal = goalOf(request);
     } catch (error) {
       return registrar.refuse(error);
     }

@@ -109,8 +109,6 @@ export class Planner {
       aliases: alias === undefined ? [] : [alias],
       created: old?.created,
       modified: old?.modified,
-      sourcePosition: goal.sourcePosition,
-      stackTrace: goal.stackTrace,
     });
   }
 
@@ -135,7 +133,7 @@ export class Planner {
   }): Promise<ValueMap> {
     const { urn, goal, old, lifecycle } = of;
     if (old !== undefined && !of.isTargeted) return old.inputs;
-    const wanted = old === undefined ? goal.inputs : this.#withoutIgnored(urn, goal, old);
+    const wanted = old === undefined ? goal.inputs : resetTo(old.inputs, goal.inputs, goal.ignoreChanges);
     if (lifecycle === undefined || !of.isTargeted) return wanted;
     const isFresh = old === undefined || of.isReplacement;
     const checked = isFresh
@@ -143,15 +141,6 @@ export class Planner {
       : await lifecycle.check(urn, old.inputs, wanted);
     this.#reportCheckFailures(of.state, checked.failures);
     return checked.inputs;
-  }
-
-  #withoutIgnored(urn: Urn, goal: Goal, old: ResourceState): ValueMap {
-    const { inputs, impossible } = resetTo(old.inputs, goal.inputs, goal.ignoreChanges);
-    if (impossible.length > 0) {
-      const message = `cannot ignore changes in added or removed elements of the path: "${impossible.join(", ")}"`;
-      this.#context.events.diagnostic({ urn, severity: "info", message });
-    }
-    return inputs;
   }
 
   #reportCheckFailures(state: ResourceState, failures: readonly CheckFailure[]): void {
@@ -224,11 +213,7 @@ export class Planner {
     const { old, state, lifecycle, respond } = of;
     const difference = await this.#differenceBetween(old, state, lifecycle);
     this.#refuseSkippedDependencies(state);
-    const reasons = {
-      replaceKeys: difference.replaceKeys,
-      changedKeys: difference.changedKeys,
-      detailedDiff: difference.detailedDiff,
-    };
+    const reasons = { replaceKeys: difference.replaceKeys, changedKeys: difference.changedKeys };
     if ((difference.changes && difference.replaceKeys.length > 0) || old.pendingReplacement) {
       return this.#replace({ ...of, difference, reasons });
     }
@@ -245,7 +230,7 @@ export class Planner {
     state: ResourceState,
     lifecycle: Lifecycle | undefined,
   ): Promise<Difference> {
-    const plain = { changedKeys: [], detailedDiff: undefined, deleteBeforeReplace: false };
+    const plain = { changedKeys: [], deleteBeforeReplace: false };
     if (this.#context.targets.isReplaced(state.urn)) return { ...plain, changes: true, replaceKeys: ["id"] };
     if (old.custom !== state.custom) return { ...plain, changes: true, replaceKeys: ["provider"] };
     if (lifecycle === undefined)
@@ -260,7 +245,7 @@ export class Planner {
     lifecycle: Lifecycle | undefined;
     respond: (registered: Registered) => void;
     difference: Difference;
-    reasons: Pick<Difference, "replaceKeys" | "changedKeys" | "detailedDiff">;
+    reasons: Pick<Difference, "replaceKeys" | "changedKeys">;
   }): Promise<Step[]> {
     const { goal, old, state, lifecycle, respond, reasons } = of;
     this.#refuseProtected(old, state);

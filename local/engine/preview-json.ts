@@ -1,5 +1,4 @@
 /** The output of `preview --json`, in the CLI's format. */
-import type { DetailedDiff } from "./diff";
 import type { Diagnostic, Events } from "./events";
 import { isInternal, type Counts } from "./execute";
 import type { Config } from "./project";
@@ -17,13 +16,13 @@ interface PreviewStep {
   readonly newState?: JsonMap | undefined;
   readonly diffReasons?: readonly string[] | undefined;
   readonly replaceReasons?: readonly string[] | undefined;
-  readonly detailedDiff: DetailedDiff | null;
+  /** Always null: only the CLI shows it, and only for a provider without a `diff`. */
+  readonly detailedDiff: null;
 }
 
 interface DigestOptions {
   readonly config: Config;
   readonly showSames: boolean;
-  readonly showReplacementSteps: boolean;
 }
 
 export class Digest implements Events {
@@ -46,10 +45,9 @@ export class Digest implements Events {
     if (this.#isShown(step)) this.#steps.push(describe(step, step.op));
   }
 
-  /** Records a refresh step, whose result is known only afterwards. */
+  /** Records that a refresh found nothing, which is known only afterwards. */
   after(step: Step, op: Op): void {
-    if (step.op !== "refresh" || (op !== "update" && op !== "delete")) return;
-    if (op === "update" && step.detailedDiff === undefined) return;
+    if (step.op !== "refresh" || op !== "delete") return;
     const index = this.#steps.findIndex(({ urn }) => urn === step.old.urn);
     if (index >= 0) this.#steps[index] = describe(step, op);
   }
@@ -77,8 +75,7 @@ export class Digest implements Events {
     if (isRootStack(subjectOf(step).urn)) return true;
     if (step.op === "same")
       return this.#options.showSames || (step.old?.protect ?? false) !== step.new.protect;
-    const isPartOfReplacement = !isLogical(step) && step.op !== "refresh";
-    return this.#options.showReplacementSteps || !isPartOfReplacement;
+    return isLogical(step) || step.op === "refresh";
   }
 }
 
@@ -92,7 +89,7 @@ function describe(step: Step, op: Op): PreviewStep {
     newState: redacted(step.new),
     diffReasons: nonEmpty(step.changedKeys),
     replaceReasons: nonEmpty(step.replaceKeys),
-    detailedDiff: step.detailedDiff ?? null,
+    detailedDiff: null,
   };
 }
 

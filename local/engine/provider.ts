@@ -49,7 +49,7 @@ export interface CreatedResource {
   readonly outputs: ValueMap;
 }
 
-export interface ReadResource extends CreatedResource {
+interface ReadResource extends CreatedResource {
   readonly inputs: ValueMap | undefined;
 }
 
@@ -58,7 +58,6 @@ export class InitFailedError extends Error {
   override readonly name = "Unfinished";
   constructor(
     readonly created: CreatedResource,
-    readonly inputs: ValueMap | undefined,
     readonly reasons: readonly string[],
   ) {
     super(reasons.length === 0 ? "resource init failed" : listOf(reasons));
@@ -196,12 +195,7 @@ export class DynamicProvider {
     const detail = initFailure(error);
     if (detail === undefined) return rethrow(error);
     const outputs = markSecretsLike(this.#known(fromStruct(detail.getProperties())), inputs);
-    const live = detail.getInputs();
-    throw new InitFailedError(
-      { id: detail.getId(), outputs },
-      live && markSecretsLike(this.#known(fromStruct(live)), inputs),
-      detail.getReasonsList(),
-    );
+    throw new InitFailedError({ id: detail.getId(), outputs }, detail.getReasonsList());
   }
 }
 

@@ -123,8 +123,6 @@ export class ProgramRegistrar implements Registrar {
       ignoreChanges: [],
       additionalSecretOutputs: [],
       aliases: [],
-      sourcePosition: "",
-      stackTrace: [],
     }).then(({ state }) => providerReference(defaultProviderUrn(stack, project.name), state.id));
     return this.#defaultProvider;
   }

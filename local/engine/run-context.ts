@@ -57,7 +57,7 @@ export async function withRunContext(
   work: (context: RunContext) => Promise<Outcome>,
 ): Promise<Outcome> {
   const { registrar, isRefresh = false } = operation;
-  const server = await serveEngine(run.events, run.project.root, registrar);
+  const server = await serveEngine(run.events, registrar);
   const hostRun = {
     project: run.project,
     engineAddress: server.address,

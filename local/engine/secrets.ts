@@ -3,7 +3,6 @@
  * stack's salt.
  */
 import { createCipheriv, createDecipheriv, pbkdf2, pbkdf2Sync, randomBytes } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { CommandError } from "./errors";
 import type { Secret } from "./values";
@@ -136,18 +135,8 @@ function tryDecrypt(ciphertext: string, key: Buffer): string | undefined {
 }
 
 /** Reads the passphrase from the environment. The local engine never prompts for it. */
-export async function readPassphrase(env: NodeJS.ProcessEnv): Promise<string> {
+export function readPassphrase(env: NodeJS.ProcessEnv): string {
   const phrase = env["PULUMI_CONFIG_PASSPHRASE"];
   if (phrase !== undefined) return phrase;
-  const file = env["PULUMI_CONFIG_PASSPHRASE_FILE"];
-  if (file !== undefined && file !== "") {
-    try {
-      return (await readFile(file, "utf8")).trim();
-    } catch {
-      throw new CommandError(`unable to read PULUMI_CONFIG_PASSPHRASE_FILE: ${file}`);
-    }
-  }
-  throw new CommandError(
-    "passphrase must be set with PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE environment variables",
-  );
+  throw new CommandError("passphrase must be set with the PULUMI_CONFIG_PASSPHRASE environment variable");
 }

@@ -80,7 +80,7 @@ export class Session {
   }
 
   async #openCrypter(): Promise<Crypter> {
-    const passphrase = await readPassphrase(this.#env);
+    const passphrase = readPassphrase(this.#env);
     const salt = this.settings.salt ?? saltOf(this.#deploymentJson);
     const holdsSecrets =
       this.settings.hasSecrets || JSON.stringify(this.#deploymentJson).includes('"ciphertext"');
@@ -110,10 +110,7 @@ export class Session {
     const crypter = await this.crypter();
     const salt = saltOf(written);
     const isOwn = salt === undefined || salt === crypter.salt;
-    return readDeployment(
-      written,
-      isOwn ? crypter : await Crypter.open(await readPassphrase(this.#env), salt),
-    );
+    return readDeployment(written, isOwn ? crypter : await Crypter.open(readPassphrase(this.#env), salt));
   }
 
   async save(deployment: Deployment): Promise<void> {

@@ -41,11 +41,8 @@ const resourceSchema = z.looseObject({
   additionalSecretOutputs: z.array(z.string()).nullish(),
   ignoreChanges: z.array(z.string()).nullish(),
   initErrors: z.array(z.string()).nullish(),
-  importID: z.string().optional(),
   created: z.string().optional(),
   modified: z.string().optional(),
-  sourcePosition: z.string().optional(),
-  stackTrace: z.array(z.object({ sourcePosition: z.string().optional() })).nullish(),
 });
 
 /** Fields that the CLI may write and this engine would silently drop or break. */
@@ -119,7 +116,7 @@ function readResource(given: z.infer<typeof resourceSchema>, crypter: Crypter): 
       throw new UnsupportedError(`\`${field}\` in the state of ${given.urn}`);
     }
   }
-  const { importID, inputs, outputs, ...rest } = given;
+  const { inputs, outputs, ...rest } = given;
   return newState({
     urn: given.urn,
     type: given.type,
@@ -138,11 +135,8 @@ function readResource(given: z.infer<typeof resourceSchema>, crypter: Crypter): 
     additionalSecretOutputs: rest.additionalSecretOutputs ?? [],
     ignoreChanges: rest.ignoreChanges ?? [],
     initErrors: rest.initErrors ?? [],
-    importId: importID ?? "",
     created: rest.created,
     modified: rest.modified,
-    sourcePosition: rest.sourcePosition ?? "",
-    stackTrace: rest.stackTrace ?? [],
   });
 }
 
@@ -184,7 +178,7 @@ export const showSecret: SealSecret = (secret) => ({
 
 const insideOf = (secret: Secret): Json => encode(secret.element, (element) => insideOf(new Secret(element)));
 
-export function writeProperties(map: ValueMap, seal: SealSecret): JsonMap {
+function writeProperties(map: ValueMap, seal: SealSecret): JsonMap {
   return mapValues(sorted(map), (value) => encode(value, (_, secret) => seal(secret)));
 }
 
@@ -206,12 +200,9 @@ export function writeResource(state: ResourceState, seal: SealSecret): JsonMap {
     propertyDependencies: mapValues(sorted(state.propertyDependencies), (urns) => [...urns]),
     pendingReplacement: state.pendingReplacement || undefined,
     additionalSecretOutputs: [...state.additionalSecretOutputs],
-    importID: state.importId,
     retainOnDelete: state.retainOnDelete || undefined,
     created: state.created,
     modified: state.modified,
-    sourcePosition: state.sourcePosition,
-    stackTrace: state.stackTrace.map(({ sourcePosition }) => compact({ sourcePosition })),
     ignoreChanges: [...state.ignoreChanges],
   });
 }

@@ -29,11 +29,8 @@ export interface ResourceState {
   initErrors: readonly string[];
   /** The resource's earlier URNs. They're set only during an operation and never written. */
   aliases: readonly Urn[];
-  importId: string;
   created: string | undefined;
   modified: string | undefined;
-  sourcePosition: string;
-  stackTrace: readonly { sourcePosition?: string | undefined }[];
 }
 
 export type OperationType = "creating" | "updating" | "deleting" | "reading" | "importing";
@@ -70,11 +67,8 @@ export function newState(
     ignoreChanges: [],
     initErrors: [],
     aliases: [],
-    importId: "",
     created: undefined,
     modified: undefined,
-    sourcePosition: "",
-    stackTrace: [],
     ...given,
   };
 }

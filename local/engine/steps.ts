@@ -1,5 +1,4 @@
 /** The steps of an operation, each for one resource. */
-import type { DetailedDiff } from "./diff";
 import type { ResourceState } from "./state";
 import type { Urn } from "./urn";
 
@@ -24,13 +23,9 @@ export interface Registered {
 
 interface Common {
   readonly op: Op;
-  /**
-   * The inputs because of which the resource is replaced. They're keys, or paths if the engine compared the inputs
-   * itself.
-   */
+  /** The keys of the inputs because of which the resource is replaced. */
   readonly replaceKeys?: readonly string[];
   readonly changedKeys?: readonly string[];
-  detailedDiff?: DetailedDiff | undefined;
 }
 
 /** Sends the program the result of its registration. */

@@ -99,7 +99,6 @@ export function encode(value: Value, sealSecret: (element: Value, secret: Secret
 
 export const toWireMap = (map: ValueMap): JsonMap => mapValues(map, toWire);
 export const toPlainMap = (map: ValueMap): JsonMap => mapValues(map, toPlain);
-export const toRedactedMap = (map: ValueMap): JsonMap => mapValues(sorted(map), toRedacted);
 
 /** Marks a value as secret. Never nests secrets. */
 export function secret(value: Value): Secret {

@@ -71,6 +71,8 @@ export interface Call {
   readonly secrets: Redactor;
   /** What it has read so far. */
   readonly seen: Seen;
+  /** Hides the values in a result that are secret in the program. */
+  readonly hideTwins: (result: unknown) => void;
   /** The arguments that aren't secret, as text. */
   readonly shown: () => string;
 }
@@ -422,6 +424,7 @@ export class EdgeApi {
     this.#logMessages(envelope?.messages ?? [], quotes);
     if (!raw && status < 400 && envelope?.success === true) {
       call?.seen.add(envelope.result);
+      call?.hideTwins(envelope.result);
       return { ...reply, envelope };
     }
     const errors = (envelope?.errors ?? []).map(({ code, message, pointer = "" }) => ({

@@ -1,12 +1,8 @@
 const SHORTEST_SECRET = 4; // Shorter strings are so common that hiding them would garble the text.
 
-/** A text that has this many characters in common with a secret may quote a part of it. */
-const PIECE_CHARACTERS = 8;
-
 /** Replaces secrets in any text that people read: errors, messages and debug lines. */
 export class Redactor {
   readonly #secrets = new Set<string>();
-  readonly #wholes = new Set<string>();
   #later: ((redactor: Redactor) => void) | undefined;
 
   /**
@@ -22,11 +18,6 @@ export class Redactor {
       if (secret !== undefined && secret.length >= SHORTEST_SECRET) this.#secrets.add(secret);
   }
 
-  /** Hides a text as a whole, of which parts may be shown. */
-  addWhole(text: string): void {
-    if (text.length >= SHORTEST_SECRET) this.#wholes.add(text);
-  }
-
   /** Hides every string in a value, and the credentials inside each. */
   addValue(value: unknown): void {
     for (const text of stringsIn(value)) {
@@ -40,39 +31,20 @@ export class Redactor {
   redact(given: string): string {
     const text = asciiLowerCase(given);
     const hidden = new Uint8Array(text.length);
-    for (const form of this.#forms([this.#secrets, this.#wholes], text.length)) {
+    for (const form of this.#forms(text.length)) {
       for (let at = text.indexOf(form); at !== -1; at = text.indexOf(form, at + 1))
         hidden.fill(1, at, at + form.length);
     }
     return withoutHidden(given, hidden);
   }
 
-  /**
-   * Whether the text may quote a part of a secret, as someone else's text does that was shortened.
-   *
-   * @param shown text that's shown anyway.
-   */
-  quotes(given: string, shown = ""): boolean {
-    const known = asciiLowerCase(shown);
-    const pieces = new Set([...piecesOf(asciiLowerCase(given))].filter((piece) => !known.includes(piece)));
-    if (pieces.size === 0) return false;
-    for (const form of this.#forms([this.#secrets], Infinity))
-      for (const piece of piecesOf(form)) if (pieces.has(piece)) return true;
-    return false;
-  }
-
-  *#forms(sets: readonly ReadonlySet<string>[], longest: number): Generator<string> {
+  *#forms(longest: number): Generator<string> {
     const later = this.#later;
     this.#later = undefined;
     later?.(this);
-    for (const set of sets)
-      for (const secret of set)
-        if (secret.length <= longest) for (const form of formsOf(secret)) yield asciiLowerCase(form);
+    for (const secret of this.#secrets)
+      if (secret.length <= longest) for (const form of formsOf(secret)) yield asciiLowerCase(form);
   }
-}
-
-function* piecesOf(text: string): Generator<string> {
-  for (let at = 0; at + PIECE_CHARACTERS <= text.length; at += 1) yield text.slice(at, at + PIECE_CHARACTERS);
 }
 
 /** Longer secrets are documents, which nothing encodes to send them on. */
@@ -95,7 +67,7 @@ function formsOf(secret: string): ReadonlySet<string> {
 
 /** Finds the credentials inside a value: the members of JSON, the parts of a URL, and what a scheme precedes. */
 function credentialsIn(text: string): readonly string[] {
-  const [, credentials] = /^(?:basic|bearer|token) +(\S+)$/i.exec(text) ?? [];
+  const [, credentials] = /^(?:[\w-]+: *)?(?:basic|bearer|token) +(\S+)$/i.exec(text) ?? [];
   if (credentials !== undefined) return [credentials];
   if (/^\s*[{[]/.test(text)) {
     try {
@@ -106,10 +78,12 @@ function credentialsIn(text: string): readonly string[] {
   }
   if (!/^[a-z][a-z\d+.-]*:\/\/\S+$/i.test(text) || !URL.canParse(text)) return [];
   const { username, password, searchParams } = new URL(text);
-  return [username, password, ...searchParams.values()]
-    .flatMap((part) => [part, decoded(part)])
-    .filter((part) => part.length >= PIECE_CHARACTERS);
+  const members = [...searchParams.values()].filter(({ length }) => length >= SHORTEST_MEMBER);
+  return [username, password, ...members].flatMap((part) => [part, decoded(part)]);
 }
+
+/** Shorter members of a query, such as `index=main`, are options rather than credentials. */
+const SHORTEST_MEMBER = 8;
 
 function decoded(text: string): string {
   try {

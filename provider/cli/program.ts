@@ -1,7 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { VERSION } from "../version";
 import { printToStderr, type Io } from "../terminal/io";
-import * as detections from "./detections";
 import * as existing from "./import";
 import * as filter from "./filter";
 import * as inventory from "./inventory";
@@ -20,7 +19,6 @@ const GROUPS: readonly Register[] = [
   kv.register,
   report.register,
   existing.register,
-  detections.register,
   inventory.register,
   filter.register,
   survey.register,

@@ -1,3 +1,4 @@
+import { escapeInvisible } from "../api/printable";
 import { text as textOf } from "node:stream/consumers";
 import { Argument, InvalidArgumentError, Option, type Command } from "commander";
 import type * as Reports from "../report";
@@ -163,11 +164,10 @@ const PREVIEW_FAILED = "the preview failed; the report says why";
 
 async function writePlan(
   io: Io,
-  { report, reportAll }: typeof Reports,
+  { reportAll }: typeof Reports,
   plans: readonly Reports.NamedPlan[],
   { format, failOn, removedKeys, removedShare, accept, inventory }: ReportOptions,
 ): Promise<void> {
-  const [only] = plans;
   const gate = {
     keys: removedKeys,
     share: removedShare / 100,
@@ -176,15 +176,7 @@ async function writePlan(
     inventory:
       inventory === undefined ? undefined : await readText(io, inventory, `the check in ${inventory}`),
   };
-  const {
-    text,
-    dangers,
-    digest,
-    digests: known,
-    failed,
-  } = plans.length === 1 && only !== undefined
-    ? report(only.text, format, gate)
-    : reportAll(plans, format, gate);
+  const { text, dangers, digest, digests: known, failed } = reportAll(plans, format, gate);
   await print(io, text);
   if (failed) throw new CommandError(PREVIEW_FAILED);
   const open = dangers.filter(({ verdict }) => verdict === "fails");
@@ -208,7 +200,9 @@ async function writePlan(
 const MOST_NAMED = 5;
 
 function named(dangers: readonly Reports.JudgedDanger[]): string {
-  const names = dangers.slice(0, MOST_NAMED).map(({ kind, type, name }) => `${kind} (${type} ${name})`);
+  const names = dangers
+    .slice(0, MOST_NAMED)
+    .map(({ kind, type, name }) => `${kind} (${type} ${escapeInvisible(name)})`);
   return `${names.join(", ")}${dangers.length > MOST_NAMED ? `, and ${dangers.length - MOST_NAMED} more` : ""}`;
 }
 

@@ -20,7 +20,6 @@ export interface ProjectConfig {
   /** The file's name in messages. */
   readonly name: string;
   readonly format: "toml" | "json";
-  readonly text: string;
   readonly top: Section;
   readonly env: Readonly<Record<string, Section>>;
 }
@@ -64,7 +63,7 @@ export function readProjectConfig(io: Io, given: string | undefined): ProjectCon
     );
   }
   const { env = {}, ...top } = parsed.data;
-  return { path, name, format, text, top, env };
+  return { path, name, format, top, env };
 }
 
 export interface BindingRequest {
@@ -164,25 +163,9 @@ function read(path: string, name: string): string {
   }
 }
 
-function tomlParser(): typeof Toml {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports -- the types of an import would be ESM, in a CommonJS file
-  return require("smol-toml") as typeof Toml;
-}
-
-/** Whether a text is valid TOML. */
-export function isToml(text: string): boolean {
-  const { parse, TomlError } = tomlParser();
-  try {
-    parse(text);
-    return true;
-  } catch (error) {
-    if (error instanceof TomlError) return false;
-    throw error;
-  }
-}
-
 function toml(name: string, text: string): unknown {
-  const { parse, TomlError } = tomlParser();
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- the types of an import would be ESM, in a CommonJS file
+  const { parse, TomlError } = require("smol-toml") as typeof Toml;
   try {
     return parse(text);
   } catch (error) {

@@ -1,16 +1,7 @@
 import { Code, codeOf, objectOf, reference } from "./code";
 import type { Scope } from "../runtime/composite-id";
 import type { ConfigSecret, ExistingObject } from "./existing";
-import {
-  commonDomain,
-  distinctNames,
-  hostsIn,
-  ID_CHARACTERS,
-  identifier,
-  slug,
-  UniqueNames,
-  type Named,
-} from "./names";
+import { distinctNames, ID_CHARACTERS, identifier, slug, UniqueNames, type Named } from "./names";
 import type { Target } from "./target";
 import type { Account, Zone } from "./zones";
 
@@ -71,7 +62,7 @@ export class Drafter {
     accounts: readonly Account[],
   ) {
     this.#target = target;
-    const owners = zones.map((zone) => zoneOwner(zone, found));
+    const owners = zones.map(zoneOwner);
     this.zones = constantsOf(owners, "zone");
     this.accounts = constantsOf(accounts.map(ownerOf), "account");
     const names = namesOf(found, owners);
@@ -138,12 +129,8 @@ function ownerOf(account: Account): Owner {
   return { id: account.id, labels: [`account ${account.id.slice(0, ID_CHARACTERS)}`] };
 }
 
-/** Returns a zone's labels: its name or, if that can't be read, the hosts in its expressions, otherwise its ID. */
-function zoneOwner({ id, name }: Zone, found: readonly ExistingObject[]): Owner {
-  const own = found.filter(({ scope }) => scope.kind === "zone" && scope.id === id);
-  const domain = commonDomain(own.flatMap(({ outputs }) => hostsIn(outputs["expression"])));
-  const label = [name ?? "", domain].find((each) => each !== "") ?? `zone ${id.slice(0, ID_CHARACTERS)}`;
-  return { id, labels: [label], comment: name };
+function zoneOwner({ id, name }: Zone): Owner {
+  return { id, labels: [name ?? `zone ${id.slice(0, ID_CHARACTERS)}`], comment: name };
 }
 
 /**

@@ -1,3 +1,4 @@
+import { visible } from "../api/printable";
 import { forwarder } from "../runtime/forwarder";
 import { WIRE_SECRET, WIRE_SIGNATURE } from "../runtime/secrets";
 import { TYPE_PREFIXES, type Surface } from "../runtime/type-tokens";
@@ -25,7 +26,7 @@ export function importFile(surface: Surface, verified: readonly Verified[]): str
       outputs: state(outputs),
     };
   });
-  return `${JSON.stringify({ resources }, null, 2)}\n`;
+  return `${visible(JSON.stringify({ resources }, null, 2))}\n`;
 }
 
 /** Marks values as secrets. They're plain text in this file and encrypted in the state. */

@@ -26,14 +26,6 @@ export function hostsIn(expression: unknown): readonly string[] {
   return [...new Set(texts.map((host) => host.toLowerCase()))].sort();
 }
 
-/** Finds the longest domain of at least two labels that all hosts share. Empty if there's none. */
-export function commonDomain(hosts: readonly string[]): string {
-  const [first = [], ...others] = hosts.map((host) => host.split(".").reverse());
-  const end = first.findIndex((label, i) => others.some((labels) => labels[i] !== label));
-  const labels = end === -1 ? first : first.slice(0, end);
-  return labels.length < 2 ? "" : labels.reverse().join(".");
-}
-
 /** An object that needs a name. */
 export interface Named {
   readonly id: string;

@@ -9,7 +9,7 @@ import type { Host } from "../runtime/host";
 import { Drafter } from "./draft";
 import { configScript, importFile } from "./import-file";
 import { asksForNamespaces, type ImportOptions, type Product } from "./options";
-import { compileProblems, format, installCommands } from "./tools";
+import { format, installCommands } from "./tools";
 import { typescriptProgram } from "./printing/typescript";
 import { yamlProgram } from "./printing/yaml";
 import { programOf, type Program } from "./program";
@@ -22,8 +22,8 @@ import { readPageShield } from "./reading/page-shield";
 import { PASS_ACCOUNT, readRulesets } from "./reading/rulesets";
 import { verify } from "./verify";
 import { SECRET_MODE, Staging } from "./staging";
-import { summary, type Compiled, type Outcome } from "./summary";
-import { PACKAGES, PROGRAM_FILES, type Language, type Target } from "./target";
+import { summary, type Outcome } from "./summary";
+import { PROGRAM_FILES, type Language, type Target } from "./target";
 import { accountOf, readZone, type Account, type Zone } from "./zones";
 
 const STATE = "import.json";
@@ -127,7 +127,7 @@ async function write(
   const verified = await verify(inventory, drafting);
   if (verified.length === 0) return { inventory, verified, written: undefined };
   const program = programOf(target.surface, drafting, verified, inventory.leftOut);
-  const compiled = await writeProgram(program, target.language, staging, io.cwd);
+  const unformatted = await writeProgram(program, target.language, staging, io.cwd);
   if (project.text !== undefined) await staging.write(PROJECT, project.text);
   await staging.write(STATE, importFile(target.surface, verified), SECRET_MODE);
   const script = configScript(verified);
@@ -147,27 +147,23 @@ async function write(
       folder: relative(io.cwd, staging.folder),
       project,
       installs: installCommands(staging.folder, target),
-      compiled,
+      unformatted,
     },
   };
 }
 
-/** @returns the result of compiling the program. Undefined for YAML. */
+/** @returns why the program isn't formatted. Undefined if it is. */
 async function writeProgram(
   program: Program,
   language: Language,
   staging: Staging,
   cwd: string,
-): Promise<Compiled | undefined> {
+): Promise<string | undefined> {
   const file = PROGRAM_FILES[language];
-  if (language === "yaml") {
-    await staging.write(file, yamlProgram(program));
-    return undefined;
-  }
-  const imports = PACKAGES[program.surface];
-  const folders = [staging.folder, cwd];
-  const plain = typescriptProgram(program);
-  const { text, unformatted } = await format(plain, join(staging.folder, file), folders);
+  const { text, unformatted } =
+    language === "yaml"
+      ? { text: yamlProgram(program) }
+      : await format(typescriptProgram(program), join(staging.folder, file), [staging.folder, cwd]);
   await staging.write(file, text);
-  return { imports, unformatted, problems: compileProblems(await staging.stage(file), imports, folders) };
+  return unformatted;
 }

@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs";
-import { appendFile, mkdir, mkdtemp, readFile, rename, rm, rmdir, writeFile } from "node:fs/promises";
+import { appendFile, mkdtemp, readFile, rename, rm, rmdir, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { inSeries } from "../runtime/values";
 import { CommandError } from "../terminal/errors";
+import { makeFolder } from "../terminal/files";
 
 /** The mode of a file that only its owner can read. */
 export const SECRET_MODE = 0o600;
@@ -45,13 +46,13 @@ export class Staging {
   async stage(file: string): Promise<string> {
     this.refuseExisting(file);
     if (this.#temporary === undefined) {
-      this.#made = await mkdir(this.folder, { recursive: true });
+      this.#made = makeFolder(this.folder);
       this.#temporary = await mkdtemp(join(this.folder, ".edgeguard-import-")); // Only the owner can read it.
       // If the process is killed, the folder stays behind, and Git shouldn't pick it up.
       await writeFile(join(this.#temporary, GITIGNORE), "*\n");
     }
     const path = join(this.#temporary, file);
-    await mkdir(dirname(path), { recursive: true });
+    makeFolder(dirname(path));
     return path;
   }
 
@@ -80,7 +81,7 @@ export class Staging {
     const files = [...this.#kept];
     for (const file of files) {
       const target = join(this.folder, file);
-      await mkdir(dirname(target), { recursive: true });
+      makeFolder(dirname(target));
       await rename(join(this.#temporary ?? "", file), target); // Keeps its mode when it replaces a file.
     }
     if (await this.#ignore(ignored)) files.push(GITIGNORE);

@@ -20,17 +20,8 @@ interface Written {
   readonly project: Project;
   /** The commands that install the packages that the program needs. */
   readonly installs: readonly string[];
-  /** The result of compiling the program. Undefined for YAML. */
-  readonly compiled: Compiled | undefined;
-}
-
-export interface Compiled {
-  /** The package that the program imports the resource classes from. */
-  readonly imports: string;
   /** Why the program isn't formatted. Undefined if it is. */
   readonly unformatted: string | undefined;
-  /** The compiler's errors. Undefined if it didn't run. */
-  readonly problems: readonly string[] | undefined;
 }
 
 /** Returns a text that says what was written, what wasn't, and what to do next. */
@@ -41,7 +32,9 @@ export function summary({ inventory, verified, written }: Outcome): string[] {
       ? ["edgeguard: found nothing to import. Nothing was written."]
       : [
           `edgeguard: wrote ${written.files.join(", ")}: ${countsOf(verified)}.`,
-          ...compileLines(written.compiled),
+          ...(written.unformatted === undefined
+            ? []
+            : [`The program isn't formatted: ${written.unformatted}.`]),
         ]),
     ...bulletList("Not imported:", skipped),
     ...bulletList("Not declared:", leftOut),
@@ -58,22 +51,6 @@ function countsOf(verified: readonly Verified[]): string {
   for (const { found } of verified)
     counts.set(found.resource.type, (counts.get(found.resource.type) ?? 0) + 1);
   return [...counts].map(([type, count]) => `${type} ${count}`).join(", ");
-}
-
-function compileLines(compiled: Compiled | undefined): string[] {
-  if (compiled === undefined) return [];
-  const { imports, unformatted, problems } = compiled;
-  return [
-    ...(unformatted === undefined ? [] : [`The program isn't formatted: ${unformatted}.`]),
-    ...(problems === undefined
-      ? [`The program wasn't compiled: to check it, install typescript and ${imports} in its directory.`]
-      : problems.length === 0
-        ? ["The program compiles in strict mode."]
-        : [
-            "The program doesn't compile, which is a bug in this command. Report it with these lines:",
-            ...problems.map((line) => `  ${line}`),
-          ]),
-  ];
 }
 
 function bulletList(headline: string, items: readonly LeftOut[]): string[] {

@@ -5,7 +5,15 @@ import type { Context } from "../runtime/lifecycle";
 import type { Json } from "../runtime/values";
 
 /** The parts of an operation's context that are used to read and write entries. */
-export type EntriesContext = Pick<Context, "api" | "settings" | "say" | "pause" | "name">;
+export type EntriesContext = Pick<Context, "api" | "settings" | "say" | "pause" | "name" | "isSecret">;
+
+/** The arguments that key names come from, if the program doesn't declare the entries inline. */
+export const NAMED_BY = ["file", "directory"] as const;
+
+/** Whether no key's name may be shown, because it comes from a source that the program made secret. */
+export function hidesKeys({ isSecret }: Pick<Context, "isSecret">): boolean {
+  return NAMED_BY.some(isSecret);
+}
 
 /** Identifies one namespace. */
 export interface NamespaceAddress {

@@ -2,11 +2,11 @@ import { KV } from "../limits";
 import { AdoptionError, mayAdopt } from "../runtime/adoption";
 import type { Context } from "../runtime/lifecycle";
 import { omitAbsent } from "../runtime/members";
-import { isUnknownRoute, subjectOf, type NamespaceAddress } from "./address";
+import { hidesKeys, isUnknownRoute, subjectOf, type NamespaceAddress } from "./address";
 import type { Catalog, Row } from "./catalog";
 import { formatNumber } from "../limits/workers";
 import { digest, isExpired, quoteKeys, UNCERTAIN } from "./entry";
-import { deletedKeys, createdNamespaces, hasOtherProviders } from "./owned-keys";
+import { hasOtherProviders, keysOf } from "./namespace-keys";
 import { listKeys, type ListedKey, sameListed } from "./listing";
 import type { Manifest } from "./manifest";
 import { readValues } from "./values";
@@ -14,13 +14,6 @@ import type { Adopt } from "../runtime/fields";
 
 export interface AdoptionRequest extends NamespaceAddress {
   readonly adopt?: Adopt | undefined;
-}
-
-interface AdoptionOptions {
-  /** A listing of the namespace's keys, if the caller already has one. It's read to the end. */
-  readonly listing?: AsyncIterable<ListedKey> | undefined;
-  /** Whether this is a preview, which checks only the first `PREVIEW_KEYS` new keys. */
-  readonly isPreview?: boolean;
 }
 
 /** How many new keys a preview checks. The limit keeps the preview to a few requests. */
@@ -46,6 +39,7 @@ export interface AdoptedKeys {
  * Finds declared keys that exist but aren't in the manifest, which means that someone else wrote them. Adds them to the
  * manifest if they match. Sends no requests if there are no new keys, or if the namespace itself is new.
  *
+ * @param isPreview whether to check only the first `PREVIEW_KEYS` new keys.
  * @throws AdoptionError that names the first ten keys. At that point, nothing has been written.
  */
 export async function adoptExisting(
@@ -53,20 +47,18 @@ export async function adoptExisting(
   address: AdoptionRequest,
   catalog: Catalog,
   manifest: Manifest,
-  { listing, isPreview = false }: AdoptionOptions = {},
+  isPreview = false,
 ): Promise<AdoptedKeys> {
   const { namespaceId, adopt } = address;
   const overwrites = mayAdopt(adopt, "different");
-  if (createdNamespaces(ctx).has(namespaceId)) return { adopts: [], overwrites: [], unchecked: 0 };
-  const where = subjectOf(ctx, namespaceId);
+  if (keysOf(ctx, address).isCreated) return { adopts: [], overwrites: [], unchecked: 0 };
   // A reviewer has to see each key that's overwritten. For that, a listing is enough.
   const most = isPreview && !overwrites ? PREVIEW_KEYS : Infinity;
   const { wanted, others: unchecked } = newKeys(ctx, address, catalog, manifest, most);
-  const read = (): Promise<ReadonlyMap<string, ExistingKey>> => readExisting(ctx, address, wanted, listing);
-  // A check and the diff that follows it ask about the same keys. A caller's listing has to be read each time, because the
-  // caller also collects from it.
+  const read = (): Promise<ReadonlyMap<string, ExistingKey>> => readExisting(ctx, address, wanted);
+  // A check and the diff that follows it ask about the same keys.
   const key = `existing keys in ${namespaceId}: ${String(adopt)} ${digest([...wanted.keys()].join("\n"))}`;
-  const existing = await (isPreview && listing === undefined ? ctx.once(key, read) : read());
+  const existing = await (isPreview ? ctx.once(key, read) : read());
   const names = [...existing.values()].map(({ listed }) => listed.name);
   if (overwrites) return { adopts: [], overwrites: names, unchecked };
   const equal: string[] = [];
@@ -85,8 +77,8 @@ export async function adoptExisting(
   }
   if (different.length > 0)
     throw mayAdopt(adopt, "equal")
-      ? adoptionRefusal(where, different, " with different content")
-      : adoptionRefusal(where, names, "");
+      ? adoptionRefusal(ctx, address, different, " with different content")
+      : adoptionRefusal(ctx, address, names, "");
   return { adopts: equal, overwrites: [], unchecked };
 }
 
@@ -97,11 +89,9 @@ async function readExisting(
   ctx: Context,
   address: AdoptionRequest,
   wanted: Rows,
-  listing: AsyncIterable<ListedKey> | undefined,
 ): Promise<ReadonlyMap<string, ExistingKey>> {
   const { adopt, namespaceId } = address;
-  const found = listing === undefined ? findExisting(ctx, address, wanted) : existingIn(listing, wanted);
-  const existing = (await found) ?? new Map<string, ExistingKey>();
+  const existing = await findExisting(ctx, address, wanted);
   if (mayAdopt(adopt, "different")) return existing;
   const unread = [...existing.values()].filter(({ value }) => value === undefined);
   const requests = Math.ceil(unread.length / KV.MAX_BULK_GET_KEYS);
@@ -125,12 +115,12 @@ async function readExisting(
 /** Returns up to `most` declared keys that the resource didn't write and this operation didn't delete. */
 function newKeys(
   ctx: Context,
-  { namespaceId }: NamespaceAddress,
+  address: NamespaceAddress,
   catalog: Catalog,
   manifest: Manifest,
   most: number,
 ): { readonly wanted: Rows; readonly others: number } {
-  const deleted = deletedKeys(ctx, namespaceId);
+  const { deleted } = keysOf(ctx, address);
   const now = ctx.api.now() / 1000;
   const wanted = new Map<string, Row>();
   let others = 0;
@@ -211,10 +201,15 @@ async function listedAs(
   return undefined;
 }
 
-function adoptionRefusal(where: string, keys: readonly string[], how: string): AdoptionError {
+function adoptionRefusal(
+  ctx: Context,
+  { namespaceId }: NamespaceAddress,
+  keys: readonly string[],
+  how: string,
+): AdoptionError {
   const subject = keys.length === 1 ? "declared key already exists" : "declared keys already exist";
   return new AdoptionError(
-    `${where}: ${formatNumber(keys.length)} ${subject}${how} (${quoteKeys(keys)}). ` +
+    `${subjectOf(ctx, namespaceId)}: ${formatNumber(keys.length)} ${subject}${how} (${quoteKeys(keys, hidesKeys(ctx))}). ` +
       'Nothing was written. Set adopt: "takeOver" to overwrite existing keys, or declare different keys. ' +
       "If you forced a replacement (`pulumi state taint`, `--target-replace`), this resource may have written them itself.",
   );

@@ -5,6 +5,7 @@ import { KV } from "../limits";
 import {
   advice,
   type EntriesContext,
+  hidesKeys,
   isNamespaceGone,
   isUnknownRoute,
   type NamespaceAddress,
@@ -13,6 +14,7 @@ import {
 } from "./address";
 import { type Batch, batches, Body, textBytes } from "./batches";
 import type { Row, Writable } from "./catalog";
+import { quoteKey } from "./entry";
 import { formatNumber } from "../limits/workers";
 
 // Bulk writes and deletes, sent in parallel batches. Keys that Cloudflare reports as unsuccessful are sent again.
@@ -65,7 +67,7 @@ export async function upload(request: UploadRequest): Promise<BulkOutcome> {
       const body = new Body(some.map(({ sentBytes }) => sentBytes));
       await entries.fill(body, some);
       return await ctx.api.put(`${namespacePath(request)}/bulk`, {
-        what: `Writing ${describeItems(some, keyOf, "entries")} to namespace ${namespaceId}`,
+        what: `Writing ${describeItems(ctx, some, keyOf, "entries")} to namespace ${namespaceId}`,
         schema: unsuccessfulKeys,
         body: body.done(),
         advice,
@@ -84,7 +86,7 @@ export async function remove(request: RemoveRequest): Promise<BulkOutcome> {
 
   const send = async (some: readonly string[], as: typeof method): Promise<readonly string[]> => {
     const { result } = await ctx.api.send(as, as === "POST" ? `${path}/delete` : path, {
-      what: `Deleting ${describeItems(some, keyOf, "keys")} from namespace ${namespaceId}`,
+      what: `Deleting ${describeItems(ctx, some, keyOf, "keys")} from namespace ${namespaceId}`,
       schema: unsuccessfulKeys,
       body: some,
       repeatable: true,
@@ -128,10 +130,15 @@ const unsuccessfulKeys = z
   .transform((result) => (typeof result === "object" && result?.unsuccessful_keys) || []);
 
 /** Describes items as `key "a"` or `12 entries`, so that an error about a single item names it. */
-function describeItems<T>(items: readonly T[], keyOf: (item: T) => string, plural: string): string {
+function describeItems<T>(
+  ctx: EntriesContext,
+  items: readonly T[],
+  keyOf: (item: T) => string,
+  plural: string,
+): string {
   const [first, ...more] = items;
   return first !== undefined && more.length === 0
-    ? `key ${JSON.stringify(keyOf(first))}`
+    ? `key ${quoteKey(keyOf(first), hidesKeys(ctx))}`
     : `${items.length} ${plural}`;
 }
 

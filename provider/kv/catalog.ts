@@ -34,8 +34,6 @@ export interface Source extends Writable {
    * fails partway.
    */
   read(): Iterable<readonly RawEntry[]> | AsyncIterable<readonly RawEntry[]>;
-  /** Yields only the keys. Defined only if that's cheaper than reading the entries. @throws SourceError */
-  keys?(): AsyncIterable<readonly string[]>;
   /** SHA-256 of a file's bytes: 64 hex digits. */
   sha256?(): Promise<string>;
   /** SHA-256 of the bytes that `read` returned. */
@@ -105,8 +103,16 @@ export async function catalogOf(source: Source, nowSeconds?: number): Promise<Ca
   }
 }
 
-/** Reads the source once. Adds read errors to `problems` instead of throwing them. */
-export async function readCatalog(source: Source, nowSeconds = Date.now() / 1000): Promise<Catalog> {
+/**
+ * Reads the source once. Adds read errors to `problems` instead of throwing them.
+ *
+ * @param isSecret whether the names of keys are secret.
+ */
+export async function readCatalog(
+  source: Source,
+  nowSeconds = Date.now() / 1000,
+  isSecret = false,
+): Promise<Catalog> {
   const problems = new FirstLines("problem");
   const warnings = new FirstLines("warning");
   const rows = new Map<string, Row>();
@@ -115,7 +121,8 @@ export async function readCatalog(source: Source, nowSeconds = Date.now() / 1000
   const counts = { keys: 0, bytes: 0, expired: 0 };
   const isInMemory = source.kind === "entries";
 
-  const add = (given: RawEntry): void => {
+  const add = (read: RawEntry): void => {
+    const given = isSecret ? { ...read, place: { ...read.place, isSecret } } : read;
     // 1. Duplicate keys, including those of invalid entries.
     const key = typeof given.key === "string" ? given.key : undefined;
     const first = key === undefined ? undefined : (rows.get(key) ?? refused.get(key));

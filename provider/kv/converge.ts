@@ -1,11 +1,13 @@
+import { ApiError } from "../api/errors";
 import { PartialFailure, type Context } from "../runtime/lifecycle";
 import { pluralize } from "../runtime/values";
-import { subjectOf, type NamespaceAddress } from "./address";
+import { hidesKeys, subjectOf, type NamespaceAddress } from "./address";
 import { remove, upload } from "./bulk";
 import type { Catalog, Row, Writable } from "./catalog";
 import type { Declared } from "./declaration";
-import { isExpired, type RecordedEntry, quoteKeys, UNCERTAIN } from "./entry";
-import { deletedKeys, ownedKeys } from "./owned-keys";
+import { isExpired, type RecordedEntry, quoteKey, quoteKeys, UNCERTAIN } from "./entry";
+import { withoutForeign } from "./drift";
+import { keysOf, ownedElsewhere } from "./namespace-keys";
 import { encodeManifest, type Manifest } from "./manifest";
 
 /** What the state records about written entries. */
@@ -65,21 +67,28 @@ export async function converge(ctx: Context, declared: Declared | undefined, wor
     );
   const [firstRefused] = written.failed;
   if (firstRefused !== undefined) {
-    const names = quoteKeys(written.failed.map(({ key }) => key));
+    const names = quoteKeys(
+      written.failed.map(({ key }) => key),
+      hidesKeys(ctx),
+    );
     throw await partialFailure(
       `couldn't write ${entryCount(written.failed.length)} (${names}): ${firstRefused.reason} All other entries were written and recorded.`,
     );
   }
 
-  // 2. Delete, except keys that another resource of the program owns by now.
-  const isOwnedElsewhere =
-    plan.removed.length === 0 ? () => false : await ownedKeys(ctx, work).byOthers(manifest);
-  for (const key of plan.removed) if (isOwnedElsewhere(key)) manifest.delete(key);
-  const deleted = deletedKeys(ctx, namespaceId);
+  // 2. Delete, except keys that someone else owns by now.
+  let removable: readonly string[];
+  try {
+    removable = await removableOf(ctx, work, plan.removed);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    throw await partialFailure(`${error.message} No key was deleted. Run \`pulumi up\` again to continue.`);
+  }
+  const { deleted } = keysOf(ctx, work);
   const removed = await remove({
     ctx,
     ...address,
-    keys: [...plan.removed.filter((key) => !isOwnedElsewhere(key)), ...work.unmanaged],
+    keys: [...removable, ...work.unmanaged],
     onDone: (keys, answeredAt) => {
       writtenAt = Math.max(writtenAt, answeredAt);
       for (const key of keys) {
@@ -99,9 +108,22 @@ export async function converge(ctx: Context, declared: Declared | undefined, wor
   const [firstFailed] = removed.failed;
   if (firstFailed !== undefined)
     throw await partialFailure(
-      `couldn't delete ${pluralize(removed.failed.length, "key")}, such as ${JSON.stringify(firstFailed.key)}: ${firstFailed.reason}`,
+      `couldn't delete ${pluralize(removed.failed.length, "key")}, such as ${quoteKey(firstFailed.key, hidesKeys(ctx))}: ${firstFailed.reason}`,
     );
   return await result();
+}
+
+/** Returns the keys that no one else owns. The others are no longer this resource's. */
+async function removableOf(ctx: Context, work: Work, removed: readonly string[]): Promise<readonly string[]> {
+  if (removed.length === 0) return [];
+  const { manifest } = work;
+  const isOwnedElsewhere = await ownedElsewhere(ctx, work, manifest);
+  const left = removed.filter((key) => !isOwnedElsewhere(key));
+  const own = await withoutForeign(ctx, work, manifest, left);
+  const kept = new Set(removed);
+  own.forEach((key) => kept.delete(key));
+  kept.forEach((key) => manifest.delete(key));
+  return own;
 }
 
 export const entryCount = (n: number): string => `${n} ${n === 1 ? "entry" : "entries"}`;

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import type { Context } from "../runtime/lifecycle";
 import { canonicalJson, hasUnknown, isJsonObject, sameJson, type JsonObject } from "../runtime/values";
+import { hidesKeys } from "./address";
 import { readCatalog, type Catalog, type Source, type Writable } from "./catalog";
 import { checkDefaults, PROGRAM_SPELLING, type EntryDefaults, type RawEntry } from "./entry";
 import { DirectorySource } from "./source-directory";
@@ -117,18 +118,17 @@ export async function unchangedFile(
   );
 }
 
+type SourceContext = Pick<Context, "once" | "isSecret">;
+
 /** Reads a source and caches it for this operation. @throws SourceError */
-export async function loadCatalog(ctx: Pick<Context, "shared">, declaration: Declaration): Promise<Catalog> {
-  const catalog = await withSource(declaration, (source) => readCatalog(source));
+export async function loadCatalog(ctx: SourceContext, declaration: Declaration): Promise<Catalog> {
+  const catalog = await withSource(declaration, (source) => readCatalog(source, undefined, hidesKeys(ctx)));
   catalogCache(ctx).keep(cacheKeyOf(declaration), catalog);
   return catalog;
 }
 
 /** Returns the source from this operation's cache, or reads it. @throws SourceError */
-export async function cachedCatalog(
-  ctx: Pick<Context, "shared">,
-  declaration: Declaration,
-): Promise<Catalog> {
+export async function cachedCatalog(ctx: SourceContext, declaration: Declaration): Promise<Catalog> {
   return catalogCache(ctx).get(cacheKeyOf(declaration)) ?? (await loadCatalog(ctx, declaration));
 }
 
@@ -145,7 +145,7 @@ export interface Declared {
  * @throws if the source has changed, before anything is sent.
  */
 export async function withCheckedSource<T>(
-  ctx: Pick<Context, "shared">,
+  ctx: SourceContext,
   declaration: Declaration,
   digest: unknown,
   work: (declared: Declared) => Promise<T>,
@@ -153,7 +153,7 @@ export async function withCheckedSource<T>(
   return await withSource(declaration, async (source) => {
     const kept = catalogCache(ctx).take(cacheKeyOf(declaration));
     const isSame = kept?.isInMemory === true || (kept !== undefined && (await isUnchanged(source, kept)));
-    const catalog = isSame ? kept : await readCatalog(source);
+    const catalog = isSame ? kept : await readCatalog(source, undefined, hidesKeys(ctx));
     const [problem] = catalog.problems;
     if (problem !== undefined) throw new Error(`${problem}. Nothing was sent.`);
     if (catalog.digest !== digest) {
@@ -209,52 +209,11 @@ class CatalogCache {
   }
 }
 
-function catalogCache(ctx: Pick<Context, "shared">): CatalogCache {
-  return ctx.shared("catalogs of KV entries", () => new CatalogCache());
+function catalogCache(ctx: Pick<Context, "once">): CatalogCache {
+  return ctx.once("catalogs of KV entries", () => new CatalogCache());
 }
 
 /** Returns the cache key of a declaration: a digest, because inline entries may be long. */
 function cacheKeyOf({ entries, file, directory, defaults }: Declaration): string {
   return hash("sha256", canonicalJson({ entries, file, directory, defaults }));
-}
-
-/** The keys that a KvEntries declares, or their source. */
-export const declaredKeysOf = z.array(
-  z.object({
-    keys: z.array(z.string()).optional(),
-    file: z.string().optional(),
-    directory: z
-      .union([
-        z.string(),
-        z.object({
-          path: z.string(),
-          prefix: z.string().optional(),
-          ignore: z.array(z.string()).readonly().optional(),
-        }),
-      ])
-      .optional(),
-  }),
-);
-export type DeclaredKeys = z.infer<typeof declaredKeysOf>[number];
-
-/** Returns the declared keys that can be read. `check` reports problems with the source. */
-export async function declaredKeys({
-  keys: names,
-  ...declaration
-}: DeclaredKeys): Promise<ReadonlySet<string>> {
-  const keys = new Set(names);
-  if (names !== undefined) return keys;
-  try {
-    await withSource(declaration, async (source) => {
-      for await (const some of source.keys?.() ?? keysIn(source)) some.forEach((key) => keys.add(key));
-    });
-  } catch (error) {
-    if (!(error instanceof SourceError)) throw error;
-  }
-  return keys;
-}
-
-async function* keysIn(source: Source): AsyncGenerator<readonly string[]> {
-  for await (const some of source.read())
-    yield some.flatMap(({ key }) => (typeof key === "string" ? [key] : []));
 }

@@ -1,10 +1,12 @@
 import { KV } from "../limits";
 import type { Context } from "../runtime/lifecycle";
-import { subjectOf, type NamespaceAddress } from "./address";
+import { hidesKeys, subjectOf, type NamespaceAddress } from "./address";
 import { formatNumber } from "../limits/workers";
-import { digest, UNCERTAIN } from "./entry";
+import { digest, FOREIGN, quoteKeys, UNCERTAIN, type RecordedEntry } from "./entry";
 import { mayHaveExpired, listKeys, type ListedKey, sameListed } from "./listing";
+import { canonicalJson, pluralize } from "../runtime/values";
 import type { Manifest } from "./manifest";
+import { existingOf, MOST_READ_AGAIN } from "./prune";
 import { readValues } from "./values";
 
 export interface Verification extends NamespaceAddress {
@@ -28,57 +30,95 @@ export async function driftOf(
   // Neither a listing nor a read is guaranteed to show our own writes yet.
   if (now - state.writtenAt < KV.CONSISTENCY_SECONDS) return undefined;
 
-  const missing: string[] = [];
+  const unlisted: string[] = [];
   const changed: string[] = [];
   for (const [key, recorded] of manifest) {
-    if (recorded.value === UNCERTAIN.value) continue; // These entries are already known to need a write.
+    if (!isCertain(recorded)) continue; // These entries are already known to need a write.
     const found = listed.get(key);
     if (found === undefined) {
-      if (!mayHaveExpired(recorded, now)) missing.push(key);
+      if (!mayHaveExpired(recorded, now)) unlisted.push(key);
     } else if (!sameListed(recorded, found, now)) changed.push(key);
   }
+  const missing = await withoutExisting(ctx, state, unlisted);
   if (state.verify === "values") {
     const differing = new Set(changed);
-    const keys = [...listed.keys()].filter(
-      (key) => !differing.has(key) && manifest.get(key)?.value !== UNCERTAIN.value,
-    );
+    const keys = [...listed.keys()].filter((key) => !differing.has(key));
     changed.push(...(await changedValues(ctx, state, manifest, keys)));
   }
 
-  // The next update writes both kinds. A changed key is still ours, and is deleted once it's no longer declared.
+  // The next update writes both kinds. A changed key isn't deleted once it's no longer declared.
   for (const key of missing) manifest.delete(key);
-  for (const key of changed) manifest.set(key, UNCERTAIN);
-  const parts = [driftPart("missing", missing), driftPart("changed", changed)].filter(
+  for (const key of changed) manifest.set(key, FOREIGN);
+  const parts = [driftPart(ctx, "missing", missing), driftPart(ctx, "changed", changed)].filter(
     (part) => part !== undefined,
   );
   return parts.length === 0 ? undefined : parts.join("; ");
 }
 
-/** Finds the keys whose values differ from what was written. */
+/** Whether it's known what the resource wrote. */
+const isCertain = ({ value }: RecordedEntry): boolean => value !== UNCERTAIN.value && value !== FOREIGN.value;
+
+/**
+ * Returns the keys that don't exist. An incomplete listing doesn't prove it. If there are too many keys to read all of
+ * them, the first ones show whether the listing is complete.
+ */
+async function withoutExisting(
+  ctx: Context,
+  address: NamespaceAddress,
+  unlisted: readonly string[],
+): Promise<string[]> {
+  const existing = new Set(await existingOf(ctx, address, unlisted.slice(0, MOST_READ_AGAIN)));
+  return unlisted.filter((key, at) => (at < MOST_READ_AGAIN ? !existing.has(key) : existing.size === 0));
+}
+
+/**
+ * Returns the keys that may be deleted, because their content is what the resource wrote, or unknown after a write that
+ * was interrupted. Says which ones someone else has changed since, as another stack does that takes them over.
+ */
+export async function withoutForeign(
+  ctx: Context,
+  address: NamespaceAddress,
+  manifest: Manifest,
+  keys: readonly string[],
+): Promise<string[]> {
+  const foreign = new Set(keys.filter((key) => manifest.get(key)?.value === FOREIGN.value));
+  for (const key of await changedValues(ctx, address, manifest, keys)) foreign.add(key);
+  if (foreign.size > 0)
+    ctx.say.info(
+      `${subjectOf(ctx, address.namespaceId)}: keeping ${pluralize(foreign.size, "key")} (${quoteKeys([...foreign], hidesKeys(ctx))}), because someone else has changed ${foreign.size === 1 ? "it" : "them"} since this resource wrote ${foreign.size === 1 ? "it" : "them"}.`,
+    );
+  return keys.filter((key) => !foreign.has(key));
+}
+
+/** Finds the keys whose values or metadata differ from what was written. */
 async function changedValues(
   ctx: Context,
   { accountId, namespaceId }: NamespaceAddress,
   manifest: Manifest,
-  keys: readonly string[],
+  given: readonly string[],
 ): Promise<string[]> {
+  const keys = given.filter((key) => isCertain(manifest.get(key) ?? UNCERTAIN));
   const requests = Math.ceil(keys.length / KV.MAX_BULK_GET_KEYS);
-  ctx.say.info(
-    `${subjectOf(ctx, namespaceId)}: comparing ${formatNumber(keys.length)} ${keys.length === 1 ? "value" : "values"} takes ${formatNumber(requests)} ${requests === 1 ? "request" : "requests"}.`,
-  );
-  const others: string[] = [];
+  if (requests > 1)
+    ctx.say.info(
+      `${subjectOf(ctx, namespaceId)}: comparing ${formatNumber(keys.length)} values takes ${formatNumber(requests)} requests.`,
+    );
+  const changed: string[] = [];
   const values = readValues(ctx, { accountId, namespaceId, keys, withMetadata: false });
-  for await (const { key, bytes } of values) {
-    if (manifest.get(key)?.value !== digest(bytes)) others.push(key);
+  for await (const { key, bytes, metadata, isAlone = false } of values) {
+    const written = manifest.get(key);
+    const found = metadata === undefined ? undefined : digest(canonicalJson(metadata));
+    if (written?.value !== digest(bytes) || (!isAlone && written.metadata !== found)) changed.push(key);
   }
-  return others;
+  return changed;
 }
 
 const SHOWN_KEYS = 10;
 
 /** Describes drifted keys, such as `2 keys missing: a, b`. */
-function driftPart(what: string, keys: readonly string[]): string | undefined {
+function driftPart(ctx: Context, what: string, keys: readonly string[]): string | undefined {
   if (keys.length === 0) return undefined;
   const first = [...keys].sort().slice(0, SHOWN_KEYS).join(", ");
-  const noun = keys.length === 1 ? "key" : "keys";
-  return `${formatNumber(keys.length)} ${noun} ${what}: ${first}${keys.length > SHOWN_KEYS ? ", …" : ""}`;
+  const named = hidesKeys(ctx) ? "" : `: ${first}${keys.length > SHOWN_KEYS ? ", …" : ""}`;
+  return `${formatNumber(keys.length)} ${keys.length === 1 ? "key" : "keys"} ${what}${named}`;
 }

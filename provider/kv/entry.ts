@@ -40,11 +40,16 @@ export interface RecordedEntry {
 export const DIGEST_BYTES = 16;
 
 /**
- * Recorded for a key whose content is unknown, because a write or delete was interrupted or someone else changed the
- * key. It matches no declaration, so the key is rewritten. The resource still owns the key and deletes it like the
- * others.
+ * Recorded for a key whose content is unknown, because a write or delete was interrupted. It matches no declaration, so
+ * the key is rewritten. The resource still owns the key and deletes it like the others.
  */
 export const UNCERTAIN: RecordedEntry = { value: "00".repeat(DIGEST_BYTES) };
+
+/**
+ * Recorded for a key that someone else has changed. It's rewritten as well, but never deleted: another stack may have
+ * taken it over.
+ */
+export const FOREIGN: RecordedEntry = { value: "ff".repeat(DIGEST_BYTES) };
 
 /** Returns the bytes that Cloudflare stores. */
 export function storedBytes(entry: Pick<Entry, "value" | "base64">): Buffer {
@@ -104,6 +109,8 @@ export interface Place {
   readonly line?: number;
   /** The path of the entry's file, relative to the source directory. */
   readonly path?: string;
+  /** Whether the names of keys and files are secret. */
+  readonly isSecret?: boolean;
 }
 
 /** The text of an entry in a bulk file. */
@@ -158,7 +165,7 @@ export function checkEntry(given: RawEntry, defaults: EntryDefaults = {}): Check
   const metadata = members["metadata"] ?? undefined; // In some places, the engine writes null for an unset property.
   const expiration = members["expiration"] ?? undefined;
   const expirationTtl = members[spelling.expirationTtl] ?? undefined;
-  addProblem(checkMetadata(metadata, spelling === PROGRAM_SPELLING));
+  addProblem(checkMetadata(metadata));
   addProblem(checkExpiration(expiration));
   addProblem(checkTtl(spelling.expirationTtl, expirationTtl));
 
@@ -209,7 +216,7 @@ export function checkEntry(given: RawEntry, defaults: EntryDefaults = {}): Check
 /** Returns what's wrong with the default metadata and TTL. Each message starts with the argument's name. */
 export function checkDefaults({ metadata, expirationTtl }: EntryDefaults): string[] {
   return [
-    checkMetadata(metadata ?? undefined, true),
+    checkMetadata(metadata ?? undefined),
     checkTtl("expirationTtl", expirationTtl ?? undefined),
   ].flatMap((problem) => (problem === undefined ? [] : [`defaults.${problem}`]));
 }
@@ -226,10 +233,10 @@ export function isExpired({ expiration }: Pick<RecordedEntry, "expiration">, now
  * Describes where an entry is declared: `catalog.json: entry 3 (line 17, key "a")`,
  * `public: file "a.txt" (key "static/a.txt")` or `key "a"`.
  */
-export function describePlace({ source, position, line, path }: Place, key: unknown): string {
-  const named = typeof key === "string" ? `key ${quoteKey(key)}` : undefined;
-  const thing =
-    position !== undefined ? `entry ${position}` : path === undefined ? undefined : `file ${quoteKey(path)}`;
+export function describePlace({ source, position, line, path, isSecret }: Place, key: unknown): string {
+  const named = typeof key === "string" ? `key ${quoteKey(key, isSecret)}` : undefined;
+  const file = path === undefined ? undefined : `file ${quoteKey(path, isSecret)}`;
+  const thing = position === undefined ? file : `entry ${position}`;
   const more = [line === undefined ? undefined : `line ${line}`, named].filter((s) => s !== undefined);
   const whole =
     thing === undefined ? more.join(", ") : more.length === 0 ? thing : `${thing} (${more.join(", ")})`;
@@ -238,8 +245,12 @@ export function describePlace({ source, position, line, path }: Place, key: unkn
 
 const SHOWN_KEY_CHARACTERS = 80;
 
-/** Quotes a key, shortened if it's long. */
-export function quoteKey(key: string): string {
+/** Stands for a secret, as in redacted messages. */
+const HIDDEN = "[secret]";
+
+/** Quotes a key, shortened if it's long, unless its name is secret. */
+export function quoteKey(key: string, isSecret = false): string {
+  if (isSecret) return HIDDEN;
   return key.length <= SHOWN_KEY_CHARACTERS
     ? quoted(key)
     : `${quoted(key.slice(0, SHOWN_KEY_CHARACTERS))}… (${formatNumber(key.length)} characters)`;
@@ -356,8 +367,9 @@ function notString(value: unknown): string {
 
 const SHOWN_KEYS = 10;
 
-/** Quotes the first ten keys. */
-export function quoteKeys(keys: readonly string[]): string {
+/** Quotes the first ten keys, unless their names are secret. */
+export function quoteKeys(keys: readonly string[], isSecret = false): string {
+  if (isSecret) return HIDDEN;
   const first = keys.slice(0, SHOWN_KEYS).map(quoted);
   return `${first.join(", ")}${keys.length > SHOWN_KEYS ? ", …" : ""}`;
 }

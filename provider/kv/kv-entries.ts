@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
-import { isNamespaceGone, subjectOf, type NamespaceAddress } from "./address";
+import { hidesKeys, isNamespaceGone, NAMED_BY, subjectOf, type NamespaceAddress } from "./address";
 import { adoptExisting, type AdoptedKeys, type AdoptionRequest } from "./adopt-existing";
 import { remove } from "./bulk";
 import { compare, converge, entryCount, NO_CHANGES, type Plan, type Written } from "./converge";
@@ -14,20 +14,20 @@ import {
   unchangedFile,
   withCheckedSource,
 } from "./declaration";
-import { driftOf } from "./drift";
-import { deletedKeys, ownedKeys } from "./owned-keys";
-import { listKeys, type ListedKey } from "./listing";
+import { driftOf, withoutForeign } from "./drift";
+import { keysOf, ownedElsewhere, type Keys } from "./namespace-keys";
+import { listKeys } from "./listing";
 import { entriesMessages, entriesRecord, SEEN, type EntriesImpact } from "./impact";
 import { decodeManifest, encodeIndex, encodeManifest, type Manifest } from "./manifest";
 import { formatNumber } from "../limits/workers";
-import { isExpired, type RecordedEntry, quoteKeys } from "./entry";
-import { UnmanagedKeys, type Pruning } from "./prune";
-import { compareKeys, refuseKeyConflicts } from "./key-conflicts";
+import { isExpired, type RecordedEntry, quoteKey, quoteKeys } from "./entry";
+import { pruneLimitError, unmanagedKeys, type Pruning } from "./prune";
 import { SourceError } from "./source-handle";
 import { json, record } from "../runtime/json";
 import type { Listed } from "../runtime/impact";
 import { AdoptionError } from "../runtime/adoption";
-import { defineLifecycle, type Context, type Findings, type Review } from "../runtime/lifecycle";
+import type { CheckFailure } from "../runtime/inputs";
+import { defineLifecycle, type Context, type Findings } from "../runtime/lifecycle";
 import { edgeResource, refuseProto } from "../runtime/resource";
 import { redactStrings } from "../runtime/secrets";
 import { hasUnknown, pick, pluralize, type JsonObject } from "../runtime/values";
@@ -135,20 +135,31 @@ export const kvEntries = defineLifecycle({
         (olds["drift"] === undefined && olds["index"] !== undefined
           ? await unchangedFile(args, olds)
           : undefined);
+      const declare = async (keys: () => Promise<Keys>): Promise<CheckFailure[]> => {
+        if (hasUnknown([args.accountId, args.namespaceId, args.prune])) return [];
+        const { holder = "", name = "" } = ctx;
+        const where = `namespace ${args.namespaceId}`;
+        const mine = { name, where, prefix: args.prune?.prefix, isSecret: hidesKeys(ctx), keys };
+        const clash = await keysOf(ctx, args).declare(holder, mine);
+        return clash === undefined ? [] : [{ property: "", reason: clash }];
+      };
       if (same !== undefined) {
         const computed = { ...same, ...pick(olds, ["index"]) };
         const found = async (): Promise<JsonObject> =>
           isIndexed(olds)
             ? contentFound(ctx, await indexOf(olds), isNew(args, olds) ? undefined : NO_CHANGES)
             : {};
-        return { computed, seen: [SEEN.ownKeys], found };
+        const failures = await declare(() => indexOf(olds));
+        return { computed, seen: [SEEN.ownKeys], found, failures };
       }
       const [declaration, isWhole] = knownPart(args);
       const catalog = await loadCatalog(ctx, declaration);
       const { keys, bytes, digest, problems, expired, warnings, sha256, rows } = catalog;
       if (problems.length > 0) return { failures: problems.map((reason) => ({ property, reason })) };
       if (digest !== olds["digest"]) for (const warning of warnings) ctx.say.warn(`${who}: ${warning}`);
-      if (!isWhole) return {};
+      const names = new Set(Object.keys(args.entries ?? {}).concat(...rows.keys()));
+      const failures = await declare(() => Promise.resolve(names));
+      if (!isWhole) return { failures };
       if (digest !== olds["digest"] && expired > 0)
         ctx.say.warn(
           `${who}: ${expired} of ${entryCount(keys)} ${expired === 1 ? "has" : "have"} already expired and won't be written.`,
@@ -169,6 +180,7 @@ export const kvEntries = defineLifecycle({
         },
         seen: isKnown ? [SEEN.ownKeys] : [],
         found: async () => contentFound(ctx, rows, isKnown ? await plan() : undefined),
+        failures,
       };
     } catch (error) {
       if (error instanceof SourceError) return { failures: [{ property, reason: error.message }] };
@@ -192,10 +204,10 @@ export const kvEntries = defineLifecycle({
     const own: Manifest = new Map(isFirst ? EMPTY : await indexOf(recorded));
     const catalog = isWritten ? undefined : await cachedCatalog(ctx, args);
     const managed = managementOf(args);
-    const existing = async (listing?: AsyncIterable<ListedKey>): Promise<Findings> => {
+    const existing = async (): Promise<Findings> => {
       if (catalog === undefined) return { seen: [SEEN.existingKeys] };
       try {
-        const adopted = await adoptExisting(ctx, managed, catalog, own, { isPreview: true, listing });
+        const adopted = await adoptExisting(ctx, managed, catalog, own, true);
         const seen = adopted.unchecked > 0 ? [] : [SEEN.existingKeys];
         return { seen, found: existingFound(ctx, { ...adopted, prunes: [] }) };
       } catch (error) {
@@ -204,25 +216,17 @@ export const kvEntries = defineLifecycle({
         return {};
       }
     };
-    const prunable = (unmanaged: UnmanagedKeys): Findings => {
-      if (unmanaged.limitError !== undefined)
-        return { failures: [{ property: "prune.maxDeletes", reason: unmanaged.limitError }] };
-      const prunes = unmanaged.keys;
+    const prunable = async (): Promise<Findings> => {
+      const prunes = await findUnmanagedKeys(ctx, managed, { rows: catalog?.rows ?? own, manifest: own });
+      const reason = pruneLimitError(args.prune, prunes);
+      if (reason !== undefined) return { failures: [{ property: "prune.maxDeletes", reason }] };
       return {
         seen: [SEEN.prunedKeys],
         found: existingFound(ctx, { ...NOTHING_ADOPTED, prunes }),
         pendingWork: prunes.length > 0,
       };
     };
-    if (args.prune === undefined) return [existing];
-    const rows = catalog?.rows ?? own;
-    const listed = async (): Promise<Findings> =>
-      prunable(await findUnmanagedKeys(ctx, managed, { rows, manifest: own }));
-    if (!isFirst || catalog === undefined) return [existing, listed];
-    // A create finds both in one listing, unless that fails or an earlier check has already found the existing keys.
-    const unmanaged = await UnmanagedKeys.of(ctx, managed, isDeclaredIn(ctx, catalog.rows));
-    const listing = unmanaged.collectFrom(listKeys(ctx.api, managed));
-    return [() => existing(listing), async () => (unmanaged.isListed ? prunable(unmanaged) : await listed())];
+    return args.prune === undefined ? [existing] : [existing, prunable];
   },
 
   messages: (found, { name, args: { namespaceId } }) =>
@@ -230,7 +234,7 @@ export const kvEntries = defineLifecycle({
 
   async review({ ctx, state, args, inputs, change }) {
     // No other resource may delete the keys of an unchanged one.
-    if (change === "none") ownedKeys(ctx, state).addRecorded(state.manifest);
+    if (change === "none") keysOf(ctx, state).own(() => decodeManifest(state.manifest));
     if (args === undefined || change !== "update" || isContentWritten(state, inputs)) return [];
     const catalog = await cachedCatalog(ctx, args);
     if (catalog.digest !== inputs["digest"])
@@ -239,8 +243,8 @@ export const kvEntries = defineLifecycle({
       );
     const manifest = await decodeManifest(state.manifest);
     refuseOwnDeletes(ctx, args, compare(catalog, manifest), manifest);
-    const refused = async (): Promise<Review> => {
-      await adoptExisting(ctx, managementOf(args), catalog, manifest, { isPreview: true });
+    const refused = async (): Promise<Findings> => {
+      await adoptExisting(ctx, managementOf(args), catalog, manifest, true);
       return {};
     };
     return [refused];
@@ -251,15 +255,12 @@ export const kvEntries = defineLifecycle({
       const { catalog } = declared;
       const manifest: Manifest = new Map();
       const managed = managementOf(args);
-      ownedKeys(ctx, managed).add(manifest, catalog.rows);
-      const unmanaged = await UnmanagedKeys.of(ctx, managed, isDeclaredIn(ctx, catalog.rows));
-      const listing =
-        managed.prune === undefined ? undefined : unmanaged.collectFrom(listKeys(ctx.api, managed));
-      const adopted = await adoptExisting(ctx, managed, catalog, manifest, { listing });
-      unmanaged.enforceLimit();
-      tellExisting(ctx, args, { ...adopted, prunes: unmanaged.keys });
+      keysOf(ctx, managed).own(() => Promise.resolve(manifest));
+      const unmanaged = await prunedKeys(ctx, managed, { rows: catalog.rows, manifest, writtenAt: 0 });
+      const adopted = await adoptExisting(ctx, managed, catalog, manifest);
+      tellExisting(ctx, args, { ...adopted, prunes: unmanaged });
       const id = `${args.namespaceId}/${randomUUID()}`;
-      const work = { ...managed, id, manifest, writtenAt: 0, unmanaged: unmanaged.keys };
+      const work = { ...managed, id, manifest, writtenAt: 0, unmanaged };
       return { id, computed: await converge(ctx, declared, work) };
     });
   },
@@ -269,15 +270,14 @@ export const kvEntries = defineLifecycle({
     const managed = managementOf(args);
     const apply = async (declared?: Declared): Promise<Written> => {
       const rows = declared?.catalog.rows ?? manifest;
-      ownedKeys(ctx, managed).add(manifest, rows);
-      const unmanaged = await findUnmanagedKeys(ctx, managed, { rows, manifest, writtenAt: state.writtenAt });
-      unmanaged.enforceLimit();
+      keysOf(ctx, managed).own(() => Promise.resolve(manifest));
+      const unmanaged = await prunedKeys(ctx, managed, { rows, manifest, writtenAt: state.writtenAt });
       const adopted =
         declared === undefined
           ? NOTHING_ADOPTED
           : await adoptExisting(ctx, managed, declared.catalog, manifest);
-      tellExisting(ctx, args, { ...adopted, prunes: unmanaged.keys });
-      const work = { ...managed, id, manifest, writtenAt: state.writtenAt, unmanaged: unmanaged.keys };
+      tellExisting(ctx, args, { ...adopted, prunes: unmanaged });
+      const work = { ...managed, id, manifest, writtenAt: state.writtenAt, unmanaged };
       return await converge(ctx, declared, work);
     };
     if (isContentWritten(state, inputs)) return await apply();
@@ -285,10 +285,6 @@ export const kvEntries = defineLifecycle({
       refuseOwnDeletes(ctx, args, compare(declared.catalog, manifest), manifest);
       return await apply(declared);
     });
-  },
-
-  async compare({ ctx, inputs, holder }) {
-    await compareKeys(ctx, inputs, holder);
   },
 
   async read({ ctx, state }) {
@@ -307,44 +303,36 @@ export const kvEntries = defineLifecycle({
   // A refresh compares nothing, because it's unknown what was written.
   async existing({ ctx, address: { scope, id } }) {
     const address = { accountId: scope.id, namespaceId: id };
-    const keys = new Set<string>();
-    for await (const { name } of listKeys(ctx.api, address)) keys.add(name);
-    ownedKeys(ctx, address).addRead(keys);
+    const listing = listKeys(ctx.api, address);
+    let keys = 0;
+    while ((await listing.next()).done !== true) keys += 1;
     ctx.say.info(
       `${subjectOf(ctx, id)}: KvEntries.get counts the namespace's keys but doesn't read their values, so bytes and digest are undefined. ` +
         `To write a program that declares the entries, run \`edgeguard import --account ${scope.id} --only kv --with-values\`.`,
     );
     const manifest = await encodeManifest(new Map());
-    return { id, outputs: { ...address, verify: "none", keys: keys.size, manifest, writtenAt: 0 } };
+    return { id, outputs: { ...address, verify: "none", keys, manifest, writtenAt: 0 } };
   },
 
   async delete({ ctx, state }) {
     const { accountId, namespaceId } = state;
     const manifest = await decodeManifest(state.manifest);
-    const owned = ownedKeys(ctx, state);
-    const isOwnedElsewhere = await owned.byOthers();
+    const isOwnedElsewhere = await ownedElsewhere(ctx, state);
     const left = [...manifest.keys()].filter((key) => !isOwnedElsewhere(key));
-    const own = left.filter((key) => !owned.isRead(key));
-    const who = subjectOf(ctx, namespaceId);
     const taken = manifest.size - left.length;
     if (taken > 0)
       ctx.say.info(
-        `${who}: keeping ${taken} of its ${pluralize(manifest.size, "key")}, because another resource now owns ${taken === 1 ? "it" : "them"}.`,
+        `${subjectOf(ctx, namespaceId)}: keeping ${taken} of its ${pluralize(manifest.size, "key")}, because another resource now owns ${taken === 1 ? "it" : "them"}.`,
       );
-    const read = left.length - own.length;
-    const [it, which] = read === 1 ? ["it", "this key"] : ["them", "these keys"];
-    if (read > 0)
-      ctx.say.info(
-        `${who}: keeping ${read} of its ${pluralize(manifest.size, "key")}, because this program reads ${it} with KvEntries.get. If you don't need ${which}, delete ${it} with \`edgeguard kv bulk delete\`.`,
-      );
-    const deleted = deletedKeys(ctx, namespaceId);
+    const own = await withoutForeign(ctx, state, manifest, left);
+    const { deleted } = keysOf(ctx, state);
     const onDone = (keys: readonly string[]): void => keys.forEach((key) => deleted.add(key));
     const outcome = await remove({ ctx, accountId, namespaceId, keys: own, onDone });
     if (outcome.error !== undefined) throw outcome.error;
     const [first] = outcome.failed;
     if (first !== undefined)
       throw new Error(
-        `Couldn't delete ${pluralize(outcome.failed.length, "key")}, such as ${JSON.stringify(first.key)}: ${first.reason} Run the command again.`,
+        `Couldn't delete ${pluralize(outcome.failed.length, "key")}, such as ${quoteKey(first.key, hidesKeys(ctx))}: ${first.reason} Run the command again.`,
       );
   },
 });
@@ -500,7 +488,8 @@ export interface KvEntriesArgs {
  * });
  * ```
  * @destroy
- * Deletes the keys that the resource wrote or adopted. Other keys and the namespace stay.
+ * Deletes the keys that the resource wrote or adopted, unless someone else has changed them since. Other keys and the
+ * namespace stay.
  * @importing
  * `edgeguard import --account <account ID> --only kv --with-values` writes each namespace's entries to a file, together
  * with the program and the import file. The resource's ID is the namespace's ID, a slash and a UUID.
@@ -533,9 +522,7 @@ export class KvEntries extends edgeResource<KvEntriesArgs>()(kvEntries) {
     const { entries, ...rest } = args;
     refuseProto(`KvEntries "${name}"`, entries); // Wrapping the entries in a secret would drop `__proto__`.
     const secret = entries === undefined ? {} : { entries: pulumi.secret(entries) };
-    // `get` declares no keys.
-    const namespaceId = opts?.id === undefined ? refuseKeyConflicts(name, args) : args.namespaceId;
-    super(name, { ...rest, ...secret, namespaceId }, ignoringContent(opts));
+    super(name, { ...rest, ...secret }, ignoringContent(opts));
   }
 }
 
@@ -581,7 +568,7 @@ function refuseOwnDeletes(
 ): void {
   if (maxOwnDeletes === undefined || removed.length <= maxOwnDeletes) return;
   throw new Error(
-    `${subjectOf(ctx, namespaceId)}: this update would delete ${formatNumber(removed.length)} of its ${formatNumber(size)} ${size === 1 ? "key" : "keys"} (${quoteKeys(removed)}); maxOwnDeletes allows ${formatNumber(maxOwnDeletes)}. ` +
+    `${subjectOf(ctx, namespaceId)}: this update would delete ${formatNumber(removed.length)} of its ${formatNumber(size)} ${size === 1 ? "key" : "keys"} (${quoteKeys(removed, hidesKeys(ctx))}); maxOwnDeletes allows ${formatNumber(maxOwnDeletes)}. ` +
       "Nothing was written. Check the source of the entries, or raise maxOwnDeletes.",
   );
 }
@@ -597,9 +584,6 @@ function managementOf({
 }
 
 const NOTHING_ADOPTED: AdoptedKeys = { adopts: [], overwrites: [], unchecked: 0 };
-
-/** The arguments that key names come from, if the program doesn't declare the entries inline. */
-const NAMED_BY = ["file", "directory"] as const;
 
 /** Returns what the record says about the declared content. */
 function contentFound(ctx: Context, rows: ReadonlyMap<string, unknown>, plan?: Plan): JsonObject {
@@ -641,19 +625,28 @@ async function indexOf(olds: JsonObject): Promise<Manifest> {
   return typeof index === "string" ? await decodeManifest(index) : new Map();
 }
 
+interface Own {
+  readonly rows: Timed;
+  readonly manifest: Manifest;
+  readonly writtenAt?: number;
+}
+
 /** Finds keys under the pruned prefix that the resource neither declares nor wrote before. */
 async function findUnmanagedKeys(
   ctx: Context,
   pruning: Pruning,
-  own: {
-    readonly rows: Timed;
-    readonly manifest: Manifest;
-    readonly writtenAt?: number;
-  },
-): Promise<UnmanagedKeys> {
-  const isDeclared = isDeclaredIn(ctx, own.rows);
-  const unmanaged = await UnmanagedKeys.of(ctx, pruning, (key) => isDeclared(key) || own.manifest.has(key));
-  return await unmanaged.list(ctx, own.writtenAt);
+  { rows, manifest, writtenAt }: Own,
+): Promise<string[]> {
+  const isDeclared = isDeclaredIn(ctx, rows);
+  return await unmanagedKeys(ctx, pruning, (key) => isDeclared(key) || manifest.has(key), writtenAt);
+}
+
+/** @throws if there are more keys to prune than `maxDeletes`. */
+async function prunedKeys(ctx: Context, pruning: Pruning, own: Own): Promise<string[]> {
+  const keys = await findUnmanagedKeys(ctx, pruning, own);
+  const problem = pruneLimitError(pruning.prune, keys);
+  if (problem !== undefined) throw new Error(`${subjectOf(ctx, pruning.namespaceId)}: ${problem}`);
+  return keys;
 }
 
 type Timed = ReadonlyMap<string, Pick<RecordedEntry, "expiration">>;

@@ -1,17 +1,13 @@
 import * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { ApiError } from "../api/errors";
-import { byCursor } from "../api/pages";
 import { namespacesPath } from "./address";
-import { declaredKeys, declaredKeysOf, type DeclaredKeys } from "./declaration";
-import { deletedKeys, createdNamespaces } from "./owned-keys";
-import { listNamespacesOf } from "./listing";
-import { declaredKeysFor } from "./key-conflicts";
+import { keysOf } from "./namespace-keys";
+import { listKeys, listNamespacesOf } from "./listing";
 import { KV } from "../limits";
 import { pendingAdoption, type Adopted, type Adoption } from "../runtime/adopted";
 import { adopt as adoptExisting, AdoptionError, RENAME_HINT, sharedIdHint } from "../runtime/adoption";
-import { defineLifecycle, type Context, type Review } from "../runtime/lifecycle";
-import { accountOf } from "../runtime/provider";
+import { defineLifecycle, type Context, type Findings } from "../runtime/lifecycle";
 import { edgeResource } from "../runtime/resource";
 import { hasUnknown, pluralize } from "../runtime/values";
 import { CompositeId } from "../runtime/composite-id";
@@ -33,9 +29,6 @@ const args = z.object({
   forceDestroy: z.boolean().exactOptional(),
 });
 
-/** A hidden input with the keys that the program declares. */
-const DECLARED_KEYS = "__declaredKeys";
-
 export const kvNamespace = defineLifecycle({
   type: "KvNamespace",
   compositeId: new CompositeId(["<account ID>/<namespace ID>"]),
@@ -47,16 +40,15 @@ export const kvNamespace = defineLifecycle({
   computedInputs: ["fullTitle"],
   pending: (declared) => ["fullTitle", ...pendingAdoption(declared)],
   derivedFrom: { fullTitle: ["title"] },
-  hints: [DECLARED_KEYS],
   replaceOn: ["accountId"],
   claims: [
     {
       by: ["accountId", "title", "preview"],
-      of({ accountId = "from the settings", title, preview }) {
+      of({ accountId, title, preview }) {
         const full = fullTitle(String(title), preview === true);
         return [
           {
-            key: `${String(accountId).toLowerCase()} ${full}`,
+            key: `${String(accountId)} ${full}`,
             clash: `both declare the namespace ${JSON.stringify(full)} in the same account: keep one of them`,
           },
         ];
@@ -78,22 +70,19 @@ export const kvNamespace = defineLifecycle({
     // Whether the title is free by then depends only on the order of operations in the program.
     if (ctx.holding(existing.id) === "changing")
       ctx.say.warn(`KvNamespace: ${renamePending(args, existing)}`);
-    else return { ...(await decideAdoption(ctx, args, existing, PREVIEW_KEYS)), ...looked };
+    else return { ...(await decideAdoption(ctx, args, existing)), ...looked };
     return looked;
   },
 
   deriveWithout: ["accountId", "title", "preview", "adopt", "forceDestroy"],
 
-  derive({ ctx, args, olds, hints }) {
+  derive({ ctx, args, olds }) {
     const { accountId, title, preview } = args;
     const isKnown = !hasUnknown([title, preview]);
-    if (isKnown && !hasUnknown(accountId)) {
-      const program = programStateOf(ctx, args);
-      program.isRedeclared ||= (["accountId", "title", "preview"] as const).every(
+    if (isKnown && !hasUnknown(accountId))
+      declarationOf(ctx, args).isRedeclared ||= (["accountId", "title", "preview"] as const).every(
         (key) => olds[key] === args[key],
       );
-      program.declares = declaredKeysOf.catch([]).parse(hints[DECLARED_KEYS] ?? program.declares);
-    }
     return Promise.resolve(isKnown ? { computed: { fullTitle: fullTitle(title, preview) } } : {});
   },
 
@@ -102,7 +91,7 @@ export const kvNamespace = defineLifecycle({
     if (args === undefined || change !== "update") return Promise.resolve([]);
     const title = fullTitle(args.title, args.preview);
     if (title === state.fullTitle) return Promise.resolve([]);
-    const isFree = async (): Promise<Review> => {
+    const isFree = async (): Promise<Findings> => {
       const holder = (await namespacesOnce(ctx, args.accountId)).get(title);
       // Someone may have renamed it already, or the list may predate another resource's rename.
       if (holder === undefined || holder.id === id || ctx.holding(holder.id) === "changed") return {};
@@ -130,13 +119,12 @@ export const kvNamespace = defineLifecycle({
         // A namespace with keys must have existed before. The next create then fails because its title is taken.
         list: async () => {
           const found = await find();
-          return found !== undefined &&
-            (await countKeys(ctx, args.accountId, found.id, { enough: 1 })).count === 0
+          return found !== undefined && (await countKeys(ctx, args.accountId, found.id, 1)).count === 0
             ? [found]
             : [];
         },
       });
-      createdNamespaces(ctx).add(id);
+      keysOf(ctx, { accountId: args.accountId, namespaceId: id }).isCreated = true;
       return { id, computed: { fullTitle: title } };
     } catch (error) {
       if (!isTitleTaken(error)) throw error;
@@ -206,9 +194,8 @@ export interface KvNamespaceArgs {
    */
   readonly preview?: pulumi.Input<boolean>;
   /**
-   * What to do if the account already has a namespace with this title. `"ifEqual"` adopts it if it has no keys, or only
-   * keys that the program declares. `"takeOver"` adopts it with all its keys. `"never"` always fails. Changing it
-   * writes nothing.
+   * What to do if the account already has a namespace with this title. `"ifEqual"` adopts it if it has no keys.
+   * `"takeOver"` adopts it with all its keys. `"never"` always fails. Changing it writes nothing.
    *
    * @defaultValue `"ifEqual"`
    */
@@ -280,11 +267,7 @@ export class KvNamespace extends edgeResource<KvNamespaceArgs>()(kvNamespace) {
   readonly #preview: KvNamespaceArgs["preview"];
 
   constructor(name: string, args: KvNamespaceArgs, opts?: pulumi.CustomResourceOptions) {
-    const registered: { id?: pulumi.Output<pulumi.ID> } = {};
-    const declared = declaredKeysFor(() => registered.id);
-    const claimedBy = { ...args, accountId: args.accountId ?? accountOf(opts) };
-    super(name, { ...args, [DECLARED_KEYS]: declared }, opts, claimedBy);
-    registered.id = this.id;
+    super(name, args, opts);
     this.#preview = args.preview;
   }
 
@@ -326,20 +309,11 @@ function isTitleTaken(error: unknown): boolean {
   return error instanceof ApiError && error.hasCode(TITLE_TAKEN);
 }
 
-/** What's known about a namespace that the program declares, before it's created. */
-interface ProgramState {
-  /** Whether the resource already had this title. If so, a replacement finds its own namespace under that title. */
-  isRedeclared: boolean;
-  declares: readonly DeclaredKeys[];
-}
-
-function programStateOf(ctx: Context, { accountId, title, preview }: Address): ProgramState {
+/** Whether the resource already had this title. If so, a replacement finds its own namespace under that title. */
+function declarationOf(ctx: Context, { accountId, title, preview }: Address): { isRedeclared: boolean } {
   const key = `namespace declared in ${accountId} ${fullTitle(title, preview)}`;
-  return ctx.shared(key, (): ProgramState => ({ isRedeclared: false, declares: [] }));
+  return ctx.once(key, () => ({ isRedeclared: false }));
 }
-
-/** The maximum number of keys that a preview reads. The create reads all of them. */
-const PREVIEW_KEYS = 10_000;
 
 /** Warns if the account is at its namespace limit. It's not an error, because Cloudflare raises the limit on request. */
 function warnOfFullAccount(
@@ -347,17 +321,16 @@ function warnOfFullAccount(
   { accountId, title, preview }: Address & { readonly title: string; readonly preview?: boolean | undefined },
   existing: number,
 ): void {
-  const created = ctx.shared(`new namespaces of ${accountId}`, () => new Set<string>());
+  const created = ctx.once(`new namespaces of ${accountId}`, () => new Set<string>());
   created.add(fullTitle(title, preview));
   if (existing + created.size <= KV.MAX_NAMESPACES_PER_ACCOUNT) return;
-  ctx.warnOnce(
+  ctx.say.warn(
     `KvNamespace: account ${accountId} has ${existing} namespaces; the documented limit is ${KV.MAX_NAMESPACES_PER_ACCOUNT}. The update will fail unless Cloudflare raised the limit. Delete a namespace first, or ask Cloudflare to raise it.`,
   );
 }
 
 /**
- * Decides whether a create may adopt an existing namespace: an empty one, its own, or one that has only keys that the
- * program declares for it. KvEntries compares their values when it adopts them.
+ * Decides whether a create may adopt an existing namespace: an empty one, or its own.
  *
  * @returns undefined if a replacement finds the resource's own namespace.
  * @throws AdoptionError if the namespace may not be adopted.
@@ -366,42 +339,32 @@ async function decideAdoption(
   ctx: Context,
   args: Address & { readonly adopt?: Adopt | undefined; readonly forceDestroy?: boolean | undefined },
   { id }: Namespace,
-  most = Number.POSITIVE_INFINITY,
 ): Promise<{ readonly adopts?: Adoption }> {
   const title = JSON.stringify(fullTitle(args.title, args.preview));
   if (ctx.holding(id) === "changing") throw new AdoptionError(renamePending(args, { id }));
   let more = "The namespace keeps its keys.";
-  let foreignKey = "";
-  const outcome = { isReplaced: false };
-  const isAdoptable = async (): Promise<boolean> => {
-    const { isRedeclared, declares } = programStateOf(ctx, args);
-    const isHeld = ctx.holding(id) !== undefined;
-    outcome.isReplaced = isRedeclared && !isHeld;
-    if (outcome.isReplaced) return true;
-    const declared = isHeld ? [] : await Promise.all(declares.map(declaredKeys));
-    const { count, first, ours } = await countKeys(ctx, args.accountId, id, {
-      enough: 1,
-      most,
-      isOurs: (key) => declared.some((keys) => keys.has(key)),
-    });
-    more = ours === 0 ? "The namespace has no keys." : "The program declares all of the namespace's keys.";
-    [foreignKey = ""] = first;
+  let firstKey = "";
+  const isReplaced = declarationOf(ctx, args).isRedeclared && ctx.holding(id) === undefined;
+  const isEmpty = async (): Promise<boolean> => {
+    const { count, first } = await countKeys(ctx, args.accountId, id, 1);
+    more = "The namespace has no keys.";
+    [firstKey = ""] = first;
     return count === 0;
   };
   await adoptExisting({
     adopt: args.adopt,
     alike: [id],
-    equal: async () => ((await isAdoptable()) ? [id] : []),
+    equal: async () => (isReplaced || (await isEmpty()) ? [id] : []),
     refusals: {
       several: () => "", // Titles are unique per account.
       never: () =>
         `Namespace ${title} already exists (${id}), and adopt: "never" prevents adopting it. ${RENAME_HINT} Otherwise choose another title, or remove adopt: "never".`,
       different: () =>
-        `Namespace ${title} already exists (${id}) and has keys that this program doesn't declare for it, such as ${JSON.stringify(foreignKey)}. ${RENAME_HINT} ` +
+        `Namespace ${title} already exists (${id}) and has keys, such as ${JSON.stringify(firstKey)}. ${RENAME_HINT} ` +
         'Otherwise set adopt: "takeOver" to manage it with all its keys, or choose another title.',
     },
   });
-  if (outcome.isReplaced) return {};
+  if (isReplaced) return {};
   const onDestroy =
     args.forceDestroy === true ? "deletes it with all its keys" : "deletes it once it has no keys";
   const object = `namespace ${id} in account ${args.accountId}`;
@@ -458,46 +421,22 @@ async function refuseUnlessEmpty(ctx: Context, account: string, id: string, titl
 
 const SHOWN_KEYS = 5;
 
-interface KeyCount {
-  /** The number of keys that don't belong to this program. */
-  readonly count: number;
-  readonly first: readonly string[];
-  readonly ours: number;
-}
-
-/**
- * Counts a namespace's keys, except those that this operation deleted. Stops at `enough` foreign keys or `most` keys in
- * total.
- */
+/** Counts a namespace's keys, except those that this operation deleted. Stops at `enough` keys. */
 async function countKeys(
   ctx: Context,
-  account: string,
-  id: string,
-  {
-    enough = Number.POSITIVE_INFINITY,
-    most = Number.POSITIVE_INFINITY,
-    isOurs = () => false,
-  }: { enough?: number; most?: number; isOurs?: (key: string) => boolean } = {},
-): Promise<KeyCount> {
-  const deleted = deletedKeys(ctx, id);
-  const keys = byCursor(ctx.api, `${namespacesPath(account)}/${id}/keys`, {
-    what: `Listing the keys of namespace ${id}`,
-    record: z.looseObject({ name: z.string() }),
-    complete: true, // If a key were skipped here, it would be deleted with the namespace.
-    perPage: KV.MAX_KEYS_PER_PAGE,
-    sizeParameter: "limit",
-    key: ({ name }) => name,
-  });
+  accountId: string,
+  namespaceId: string,
+  enough = Number.POSITIVE_INFINITY,
+): Promise<{ readonly count: number; readonly first: readonly string[] }> {
+  const address = { accountId, namespaceId };
+  const { deleted } = keysOf(ctx, address);
   const first: string[] = [];
-  let [count, ours] = [0, 0];
-  for await (const { name } of keys) {
+  let count = 0;
+  for await (const { name } of listKeys(ctx.api, address)) {
     if (deleted.has(name)) continue;
-    if (isOurs(name)) ours += 1;
-    else {
-      count += 1;
-      if (first.length < SHOWN_KEYS) first.push(name);
-    }
-    if (count >= enough || count + ours >= most) break;
+    count += 1;
+    if (first.length < SHOWN_KEYS) first.push(name);
+    if (count >= enough) break;
   }
-  return { count, first, ours };
+  return { count, first };
 }

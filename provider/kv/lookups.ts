@@ -7,7 +7,7 @@ import { listKeys, listNamespacesOf, namespacesByTitle } from "./listing";
 import { KV } from "../limits";
 import { accountId, hexId } from "../runtime/fields";
 import { lookup, LookupError, type Inputs, type LookupOptions } from "../runtime/lookup";
-import { camelRecord, optionalBoolean } from "../runtime/members";
+import { camelRecord, optional } from "../runtime/members";
 import { nearest } from "../runtime/nearest";
 import { pluralize, type JsonObject } from "../runtime/values";
 
@@ -33,7 +33,11 @@ export interface KvKey {
   readonly metadata?: unknown;
 }
 
-const namespace = camelRecord({ id: z.string(), title: z.string(), supports_url_encoding: optionalBoolean });
+const namespace = camelRecord({
+  id: z.string(),
+  title: z.string(),
+  supports_url_encoding: optional(z.boolean()),
+});
 
 const namespaceId = hexId(
   "a namespace ID",

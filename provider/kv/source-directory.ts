@@ -65,11 +65,6 @@ export class DirectorySource implements Source {
     }
   }
 
-  /** Yields only the keys, without reading any file. */
-  async *keys(): AsyncGenerator<readonly string[]> {
-    for await (const path of walk(this.#options)) yield [this.#options.prefix + path];
-  }
-
   async fill(body: Body, rows: readonly Row[]): Promise<void> {
     for (let i = 0; i < rows.length; i += FILES_AT_ONCE) {
       const portion = rows.slice(i, i + FILES_AT_ONCE);

@@ -10,7 +10,6 @@ import {
   type Place,
 } from "./entry";
 import { readItems } from "./json-items";
-import { inexactMetadata } from "./metadata";
 import { SourceError, SourceHandle } from "./source-handle";
 import { isJsonObject } from "../runtime/values";
 
@@ -91,10 +90,7 @@ function rawEntryOf(json: string, place: Place = {}, text?: EntryText): RawEntry
   if (!isJsonObject(members))
     return { place, key: undefined, unreadable: "is not an object; expected { key, value, … }" };
   const { key } = members;
-  const inexact = inexactMetadata(json, members);
-  return inexact === undefined
-    ? { place, key, members, spelling: FILE_SPELLING, ...(text && { text }) }
-    : { place, key, unreadable: inexact };
+  return { place, key, members, spelling: FILE_SPELLING, ...(text && { text }) };
 }
 
 interface Window {

@@ -5,6 +5,7 @@ import { omitAbsent } from "../runtime/members";
 import { isJsonObject, pluralize, type Json } from "../runtime/values";
 import {
   advice,
+  hidesKeys,
   isNamespaceGone,
   isUnknownRoute,
   metadata,
@@ -14,6 +15,7 @@ import {
   type EntriesContext,
   type NamespaceAddress,
 } from "./address";
+import { quoteKey } from "./entry";
 import { inOrder } from "./in-order";
 
 export interface FoundValue {
@@ -140,7 +142,7 @@ async function readSingly(
   request: ReadRequest,
   key: string,
 ): Promise<FoundValue | undefined> {
-  const of = `of key ${JSON.stringify(key)} in namespace ${request.namespaceId}`;
+  const of = `of key ${quoteKey(key, hidesKeys(ctx))} in namespace ${request.namespaceId}`;
   try {
     const { bytes } = await ctx.api.getBytes(valuePath(request, key), {
       what: `Reading the value ${of}`,

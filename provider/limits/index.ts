@@ -9,6 +9,8 @@ export const PAGE_SHIELD = {
   MALICIOUS_BELOW_SCORE: 50,
   /** The maximum number of scripts, connections or cookies per page (`GET /zones/{zone_id}/page_shield/scripts`). */
   MAX_PER_PAGE: 100,
+  /** The most scripts, connections or cookies that this package reads from a zone at once, so that memory is bounded. */
+  MAX_DETECTIONS: 50_000,
   /**
    * The only order that's stable between pages. If a list is sorted by last seen, a script that's seen again jumps to
    * page 1.

@@ -52,12 +52,8 @@ export interface Parameter {
   readonly flag?: true;
   /** A word that the builder puts in front of the argument's value, such as `Splunk`. */
   readonly prefix?: string;
-  /** The only documented value. */
+  /** The only documented value. Builders accept no other; a string is sent as written, and Cloudflare checks it. */
   readonly onlyValue?: string;
-  /**
-   * The documented form. Cloudflare's own examples deviate from it, so any other form causes a warning, not an error.
-   */
-  readonly form?: { readonly pattern: RegExp; readonly words: string };
   /** Returns what's wrong with the value, which is still encoded: `must be …`, to follow the parameter's name. */
   readonly problem?: (value: string) => string | false;
 }
@@ -195,7 +191,6 @@ const AMAZON = {
   region: {
     member: "region",
     required: true,
-    form: { pattern: /^[a-z0-9-]*$/i, words: "letters, digits and hyphens" },
     problem: (region) =>
       /^cn-/i.test(region) &&
       `is ${JSON.stringify(region)}, an AWS China region, which Logpush doesn't support. Use another region`,

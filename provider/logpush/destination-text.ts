@@ -16,7 +16,6 @@ import {
   SCHEME_NAMES,
   schemeOf,
   valueOf,
-  type Parameter,
   type ParsedDestination,
 } from "./destination-schemes";
 
@@ -95,20 +94,6 @@ function spaceProblem(parsed: ParsedDestination, text: string): string | false {
   return !isReported && /\s/.test(text) && "contains whitespace. Write it as %20";
 }
 
-/** Returns warnings about forms that no builder writes but Cloudflare may accept. */
-export function destinationWarnings(text: string): readonly string[] {
-  const parsed = parseDestination(text);
-  if (parsed === undefined) return [];
-  const warnings = [
-    ...Object.entries(schemeOf(parsed).parameters).flatMap(([name, parameter]) => {
-      const value = valueOf(parsed, name);
-      return value === undefined ? [] : valueWarnings(name, value, parameter);
-    }),
-    parsed.path.includes("//") && "the path has an empty segment (//)",
-  ];
-  return warnings.filter((warning) => typeof warning === "string");
-}
-
 function unreadableProblem(text: string): string {
   const [, scheme] = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text) ?? [];
   if (scheme === undefined || SCHEME_NAMES.includes(scheme.toLowerCase())) {
@@ -151,20 +136,6 @@ function duplicateProblem(parsed: ParsedDestination): string | false {
   const twice = names.find((name, index) => parsed.scheme !== "https" && names.indexOf(name) !== index);
   if (twice === undefined) return false;
   return `has ${isKnownName(parsed, twice) ? `the parameter "${twice}"` : "a parameter"} twice. Remove one`;
-}
-
-function valueWarnings(
-  name: string,
-  value: string,
-  { onlyValue, flag, form }: Parameter,
-): (string | false)[] {
-  return [
-    onlyValue !== undefined &&
-      value !== onlyValue &&
-      `"${name}" is not ${onlyValue}, the only documented value`,
-    flag === true && !/^(true|false)?$/.test(value) && `"${name}" is neither true nor false`,
-    form?.pattern.test(decoded(value)) === false && `"${name}" may only contain ${form.words}`,
-  ];
 }
 
 function placeholderProblem(parsed: ParsedDestination): string | false {
@@ -223,7 +194,7 @@ export function showsWholeLocation(shown: string): boolean {
 
 /** Registers the destination's secret parts with the redactor. */
 export function hideDestination(redactor: Redactor, text: string): void {
-  if (text !== shownDestination(text)) redactor.addWhole(text); // Otherwise, nothing of it is secret.
+  if (text !== shownDestination(text)) redactor.add(text); // Otherwise, nothing of it is secret.
   redactor.add(...secretsOfDestination(text));
 }
 

@@ -8,7 +8,7 @@ import { nearest } from "../runtime/nearest";
 import type { JsonObject } from "../runtime/values";
 import { DATASETS, documentedFields, ZONE_DATASETS } from "./dataset-fields";
 import { typedDestination } from "./destination-schemes";
-import { destinationWarnings, destinationProblems } from "./destination-text";
+import { destinationProblems } from "./destination-text";
 import { fieldIssues } from "./filter-fields";
 import { issuePath, issueText, parseFilter, readFilter, withoutStop, type FilterIssue } from "./filter-read";
 import { compileFilter, sizeProblem } from "./filter-text";
@@ -218,16 +218,6 @@ export const jobRules: readonly Rule<JobArgs>[] = [
         : {
             warning: `${jobLabel(name)}: older versions of the API reject this name. They accept only letters, digits, "." and "-".`,
           },
-  },
-  {
-    needs: ["name", "destinationConf"],
-    check: ({ name, destinationConf }, given) => {
-      const warnings = destinationWarnings(destinationConf);
-      if (warnings.length === 0) return undefined;
-      return {
-        warning: `${jobLabel(name)}: Cloudflare may reject ${destinationName(given)}, which is sent as written: ${warnings.join("; ")}.`,
-      };
-    },
   },
   {
     needs: ["name", "outputOptions"],

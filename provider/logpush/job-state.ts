@@ -1,10 +1,9 @@
-import { z } from "zod";
 import { quoteOwn } from "../api/quote";
 import { Redactor } from "../api/redact";
 import { omitAbsent, unknownMembers } from "../runtime/members";
 import { hideDestination, shownDestination } from "./destination-text";
-import { healthOf, type Job } from "./job";
-import { optionsFromApi, unknownOptions, type OutputOptions } from "./output-options";
+import type { Job } from "./job";
+import { listedFields, optionsFromApi, unknownOptions, type OutputOptions } from "./output-options";
 
 /** A Logpush job as the API returns it, but without any part of the destination that may be a credential. */
 export interface LogpushJobState {
@@ -37,34 +36,27 @@ export interface LogpushJobState {
 
 /** Returns a job's state, without anything that may be a credential. */
 export function jobStateOf(job: Job): LogpushJobState {
-  const { id, name, dataset, kind, raw } = job;
-  const text = typeof raw["destination_conf"] === "string" ? raw["destination_conf"] : "";
+  const { id, name, dataset, kind, enabled = false, destination, filter, raw } = job;
   const redactor = new Redactor();
-  hideDestination(redactor, text); // The error message may quote a credential.
-  const { errorMessage, ...health } = healthOf(job);
+  hideDestination(redactor, destination); // The error message may quote a credential.
+  const { errorMessage, ...health } = job.health;
+  const fieldNames = listedFields(raw["output_options"]);
   return {
     id,
     name,
     dataset,
-    enabled: raw["enabled"] === true,
-    destination: shownDestination(text),
-    outputOptions: optionsOf(raw["output_options"]),
+    enabled,
+    destination: shownDestination(destination),
+    outputOptions: {
+      ...omitAbsent({ fieldNames }),
+      ...optionsFromApi({}, raw["output_options"], undefined),
+      ...unknownMembers(unknownOptions(raw["output_options"]), []),
+    },
     ...health,
     ...omitAbsent({
       kind,
-      filter: typeof raw["filter"] === "string" && raw["filter"] !== "" ? raw["filter"] : undefined,
+      filter: filter === "" ? undefined : filter,
       errorMessage: errorMessage === undefined ? undefined : quoteOwn(errorMessage, [redactor]),
     }),
-  };
-}
-
-const withFields = z.looseObject({ field_names: z.array(z.string()) });
-
-function optionsOf(raw: unknown): OutputOptions {
-  const listed = withFields.safeParse(raw).data?.field_names;
-  return {
-    ...(listed === undefined ? {} : { fieldNames: listed }),
-    ...optionsFromApi({}, raw, undefined),
-    ...unknownMembers(unknownOptions(raw), []),
   };
 }

@@ -1,10 +1,17 @@
 import { z } from "zod";
 import type { BooleanForm } from "../runtime/boolean-form";
+import type { Scope } from "../runtime/composite-id";
 import { extraFound, omitAbsent, removedExtra, STAMPS } from "../runtime/members";
-import { omitUndefined, isJsonObject, omit, sameJson, type JsonObject } from "../runtime/values";
+import { omitUndefined, omit, pick, sameJson, type JsonObject } from "../runtime/values";
 import { filterMeaning } from "./filter-text";
 import { JOB_MEMBERS, type JobArgs } from "./job-args";
-import { optionsFromApi, optionsToRequest, unknownOptions, type OutputOptions } from "./output-options";
+import {
+  listedFields,
+  optionsFromApi,
+  optionsToRequest,
+  unknownOptions,
+  type OutputOptions,
+} from "./output-options";
 import { agreesWith, sameDestination } from "./destination-text";
 
 /** Converts a job between the API's response, the request that's sent and the arguments that are recorded. */
@@ -13,9 +20,27 @@ export interface Job {
   readonly name: string;
   readonly dataset: string;
   readonly kind: "edge" | undefined;
+  readonly enabled: boolean | undefined;
+  /** Empty if the API doesn't return it. */
+  readonly destination: string;
+  /** Empty if there is none, and undefined if the API doesn't return it. */
+  readonly filter: string | undefined;
+  readonly health: JobHealth;
   /** The response that the job was read from. */
   readonly raw: JsonObject;
 }
+
+/** The health of a job, as Cloudflare reports it. Properties without a value are absent. */
+export interface JobHealth {
+  readonly lastComplete?: string;
+  readonly lastError?: string;
+  readonly errorMessage?: string;
+}
+
+const healthText = z
+  .string()
+  .nullish()
+  .transform((text) => (text === "" ? undefined : text));
 
 export const wireJob = z
   .looseObject({
@@ -26,40 +51,29 @@ export const wireJob = z
     enabled: z.boolean().nullish(),
     destination_conf: z.string().nullish(),
     filter: z.string().nullish(),
-    last_complete: z.string().nullish(),
-    last_error: z.string().nullish(),
-    error_message: z.string().nullish(),
+    last_complete: healthText,
+    last_error: healthText,
+    error_message: healthText,
   })
   .transform((raw): Job => ({
     id: String(raw.id),
     name: raw.name ?? "",
     dataset: raw.dataset ?? "http_requests",
     kind: raw.kind === "edge" ? "edge" : undefined,
+    enabled: raw.enabled ?? undefined,
+    destination: raw.destination_conf ?? "",
+    filter: raw.filter === null ? "" : raw.filter,
+    health: omitAbsent({
+      lastComplete: raw.last_complete,
+      lastError: raw.last_error,
+      errorMessage: raw.error_message,
+    }),
     raw,
   }));
 
 /** Whether an existing job has the declared name, dataset and kind. */
 export function hasSameIdentity({ name, dataset, kind }: JobArgs, job: Job): boolean {
   return job.name === name && job.dataset === dataset && job.kind === kind;
-}
-
-/** The health of a job, as Cloudflare reports it. Properties without a value are absent. */
-export interface JobHealth {
-  readonly lastComplete?: string;
-  readonly lastError?: string;
-  readonly errorMessage?: string;
-}
-
-export function healthOf({ raw }: Job): JobHealth {
-  const text = (name: string): string | undefined => {
-    const value = raw[name];
-    return typeof value === "string" && value !== "" ? value : undefined;
-  };
-  return omitAbsent({
-    lastComplete: text("last_complete"),
-    lastError: text("last_error"),
-    errorMessage: text("error_message"),
-  });
 }
 
 /** Fields that are sent without conversion. Each has the value that resets it and the values that mean the default. */
@@ -84,20 +98,19 @@ function isSet(member: SimpleMember, raw: JsonObject): boolean {
  */
 export function jobFromApi(
   declared: JobArgs,
-  { raw, name }: Job,
+  { raw, name, enabled, destination, filter }: Job,
   {
     allFields,
     strict = false,
   }: { readonly allFields: readonly string[] | undefined; readonly strict?: boolean },
 ): JobArgs {
-  const shown = raw["destination_conf"];
-  const agrees = typeof shown !== "string" || agreesWith(declared.destinationConf, shown);
+  const agrees = agreesWith(declared.destinationConf, destination);
   const found: Record<string, unknown> = {
     ...omit(declared, ["filter", "outputOptions", ...SIMPLE_MEMBERS]),
     name: raw["name"] === undefined ? declared.name : name,
-    enabled: raw["enabled"] ?? declared.enabled,
-    destinationConf: agrees ? declared.destinationConf : shown,
-    filter: filterFromApi(declared.filter, raw["filter"]),
+    enabled: enabled ?? declared.enabled,
+    destinationConf: agrees ? declared.destinationConf : destination,
+    filter: filterFromApi(declared.filter, filter),
     outputOptions: outputOptionsFromApi(declared.outputOptions, raw["output_options"], allFields, strict),
   };
   for (const member of SIMPLE_MEMBERS) {
@@ -119,10 +132,10 @@ function simpleFromApi(member: SimpleMember, own: unknown, value: unknown): unkn
 }
 
 /** Returns the declared filter if the existing one has the same meaning or isn't returned. */
-function filterFromApi(declared: string | undefined, raw: unknown): string | undefined {
-  if (raw === undefined) return declared;
-  const text = typeof raw === "string" && raw !== "" ? raw : undefined;
-  return filterMeaning(text) === filterMeaning(declared) ? declared : text;
+function filterFromApi(declared: string | undefined, shown: string | undefined): string | undefined {
+  if (shown === undefined) return declared;
+  const filter = shown === "" ? undefined : shown;
+  return filterMeaning(filter) === filterMeaning(declared) ? declared : filter;
 }
 
 function outputOptionsFromApi(
@@ -208,8 +221,8 @@ function removedOptions({ outputOptions: now }: JobArgs, { outputOptions: before
 }
 
 /**
- * Whether an update has anything to do. Fields that the API shows are compared with the live job, the others with the
- * recorded job.
+ * Whether an update has anything to send: the live job isn't as declared, or the program changed something since,
+ * because the API doesn't return everything.
  */
 export function differs(
   args: JobArgs,
@@ -220,53 +233,35 @@ export function differs(
   return (
     !sameJson(jobFromApi(args, job, { allFields }), args) ||
     !sameDestination(args.destinationConf, before.destinationConf) ||
-    hasHiddenChange(args, before, job) ||
-    hasLeftovers(args, before, job) ||
-    isReordered(args, before, job)
+    !sameJson(sentArgs(args), sentArgs(before))
   );
 }
 
-/** Whether the program changed something that the API doesn't return. */
-function hasHiddenChange(args: JobArgs, before: JobArgs, { raw }: Job): boolean {
-  const hidden = (name: string): boolean => raw[name] === undefined;
-  return (
-    (hidden("filter") && filterMeaning(args.filter) !== filterMeaning(before.filter)) ||
-    (hidden("name") && args.name !== before.name) ||
-    ((raw["enabled"] ?? undefined) === undefined && args.enabled !== before.enabled) ||
-    (!isJsonObject(raw["output_options"]) && !sameJson(args.outputOptions, before.outputOptions)) ||
-    SIMPLE_MEMBERS.some(
-      (member) =>
-        !sameJson(args[member], before[member]) &&
-        (hidden(SIMPLE[member].name) ||
-          // Null may stand for any of the defaults.
-          (raw[SIMPLE[member].name] === null && args[member] !== undefined)),
-    ) ||
-    !sameJson(args.extra, before.extra) ||
-    !sameJson(args.outputOptions?.extra, before.outputOptions?.extra)
-  );
+/** Returns the arguments that a request contains, other than the destination. */
+function sentArgs(args: JobArgs): JsonObject {
+  const { name, enabled, outputOptions, extra } = args;
+  const filter = filterMeaning(args.filter);
+  return omitUndefined({ name, enabled, outputOptions, extra, filter, ...pick(args, SIMPLE_MEMBERS) });
 }
 
-/** Whether the live job still has a value that the program no longer declares. */
-function hasLeftovers(args: JobArgs, before: JobArgs, { raw }: Job): boolean {
-  const isIn = (holder: JsonObject, name: string): boolean => (holder[name] ?? undefined) !== undefined;
-  const options = raw["output_options"];
-  return (
-    SIMPLE_MEMBERS.some(
-      (member) => args[member] === undefined && before[member] !== undefined && isSet(member, raw),
-    ) ||
-    removedExtra(before.extra, args.extra).some((name) => isIn(raw, name)) ||
-    (args.outputOptions === undefined
-      ? before.outputOptions !== undefined && isIn(raw, "output_options")
-      : isJsonObject(options) && removedOptions(args, before).some((name) => isIn(options, name)))
-  );
-}
-
-/** Whether the program changed the order of the fields and Cloudflare doesn't have the new order yet. */
-function isReordered(args: JobArgs, before: JobArgs, { raw }: Job): boolean {
-  const wanted = args.outputOptions?.fieldNames;
-  const options = raw["output_options"];
-  if (wanted === undefined || wanted === "all" || !isJsonObject(options)) return false;
-  return !sameJson(before.outputOptions?.fieldNames, wanted) && !sameJson(options["field_names"], wanted);
+/**
+ * Converts an existing job to the arguments that declare it, without defaults. The destination is empty if Cloudflare
+ * doesn't return it.
+ */
+export function existingJob(scope: Scope, job: Job): JobArgs {
+  const { raw, name, dataset, kind, enabled = false, destination, filter = "" } = job;
+  const fieldNames = listedFields(raw["output_options"]);
+  const least = {
+    ...(scope.kind === "zone" ? { zoneId: scope.id } : { accountId: scope.id }),
+    name,
+    dataset,
+    ...(kind === undefined ? {} : { kind }),
+    destinationConf: destination,
+    enabled,
+    ...(filter === "" ? {} : { filter }),
+    ...(fieldNames === undefined ? {} : { outputOptions: { fieldNames } }),
+  } satisfies JobArgs;
+  return jobFromApi(least, job, { allFields: undefined, strict: true });
 }
 
 function unknownMembers(raw: JsonObject, removed: readonly string[]): Record<string, unknown> {

@@ -4,7 +4,6 @@ import { adoptionOf, findJobToAdopt } from "./adopt-job";
 import type { Dataset } from "./dataset-fields";
 import type { Destination } from "./destination";
 import { typedDestination } from "./destination-schemes";
-import { existingJob } from "./existing-job";
 import {
   hideDestination,
   hidesCredentials,
@@ -16,7 +15,7 @@ import {
 } from "./destination-text";
 import type { Filter } from "./filter";
 import { filterMeaning } from "./filter-text";
-import { differs, healthOf, jobFromApi, type Job } from "./job";
+import { differs, existingJob, jobFromApi, type Job } from "./job";
 import { jobsPath, listJobs, scopeName, readJob, scopeOf } from "./job-api";
 import { destinationName, jobArgs, jobLabel, jobRules, type JobArgs } from "./job-args";
 import { isNewDestination, isDestinationMoved, checkJobLive, resolvedFields } from "./job-live";
@@ -471,7 +470,7 @@ function computedOutputs(
   job: Job,
   allFields: readonly string[] | undefined,
 ): Computed {
-  const { errorMessage, ...health } = healthOf(job);
+  const { errorMessage, ...health } = job.health;
   return {
     ...health,
     ...(errorMessage === undefined ? {} : { errorMessage: ctx.api.quote(errorMessage) }),
@@ -482,7 +481,7 @@ function computedOutputs(
 
 /** Warns about a job whose last push failed. */
 function warnIfFailing(ctx: Context, { name }: JobArgs, job: Job): void {
-  const { lastComplete, lastError, errorMessage = "Cloudflare gave no reason" } = healthOf(job);
+  const { lastComplete, lastError, errorMessage = "Cloudflare gave no reason" } = job.health;
   if (lastError === undefined) return;
   if (lastComplete !== undefined && Date.parse(lastComplete) >= Date.parse(lastError)) return;
   const since =

@@ -237,6 +237,13 @@ export function optionsFromApi(
   return { ...found, ...extraFound(declared.extra, raw) }; // Drift may have any type; it is only shown.
 }
 
+const withFields = z.looseObject({ field_names: z.array(z.string()) });
+
+/** Returns the fields that the API lists in the options. Undefined if it lists none. */
+export function listedFields(raw: unknown): readonly string[] | undefined {
+  return withFields.safeParse(raw).data?.field_names;
+}
+
 function fieldsFromApi(
   { fieldNames }: OutputOptions,
   raw: JsonObject,
@@ -244,12 +251,12 @@ function fieldsFromApi(
   isCsv: boolean,
 ): Pick<OutputOptions, "fieldNames"> {
   if (fieldNames === undefined) return {};
-  const listed: unknown = raw["field_names"];
+  const listed = listedFields(raw);
   const wanted = fieldNames === "all" ? allFields : fieldNames;
-  if (!Array.isArray(listed) || wanted === undefined || sameJson(listed, wanted)) return { fieldNames };
+  if (listed === undefined || wanted === undefined || sameJson(listed, wanted)) return { fieldNames };
   // Only CSV depends on the order; elsewhere Cloudflare may reorder the fields.
-  const sameFields = sameJson([...(listed as unknown[])].sort(), [...wanted].sort());
-  return { fieldNames: sameFields && !isCsv ? fieldNames : (listed as string[]) };
+  const sameFields = sameJson([...listed].sort(), [...wanted].sort());
+  return { fieldNames: sameFields && !isCsv ? fieldNames : listed };
 }
 
 /** Reads a field of the response. Null counts as missing. The CVE flag may be a boolean or a string, under either of two names. */

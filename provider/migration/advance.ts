@@ -7,7 +7,7 @@ import { pluralize, sameJson } from "../runtime/values";
 import { assess, type Assessment, type MigrationRequest, type NextStep } from "./assessment";
 import { checkAfterPut, differencesOf, type ConcurrentChange } from "./concurrent";
 import { isUnderWay, recordOf, withArrival, withEvent, type Computed, type History } from "./record";
-import { putConfiguration, readEntryPoint, readState, type EntryPoint } from "./api";
+import { putConfiguration, readEntryPoint, readState } from "./api";
 import { bodyOf, isDeployed, observe, type Observation } from "./observation";
 import { isFurther, isReached, isSameState, stateText, type MigrationState, type Target } from "./state";
 import { pollUntil } from "../runtime/creation";
@@ -94,7 +94,7 @@ function changesSince(first: Observation, now: Observation): string {
 
 /**
  * Sends the step with a PUT, if the zone hasn't changed since it was assessed. Others can still write to the entry
- * point while the PUT is in transit; `checkAfterPut` restores what they wrote. If nothing was sent, returns how many
+ * point while the PUT is in transit; `checkAfterPut` names what they wrote. If nothing was sent, returns how many
  * milliseconds to wait before the next attempt.
  */
 async function send(
@@ -106,10 +106,9 @@ async function send(
   const state = await readState(ctx.api, zoneId);
   const entryPoint = await readEntryPoint(ctx.api, zoneId);
   if (!isSameState(state, observation.state) || !sameJson(entryPoint, observation.open?.entryPoint)) return 0;
-  let answered: EntryPoint | undefined;
   let history: History;
   try {
-    answered = await putConfiguration(ctx.api, zoneId, mode, bodyOf(observation, sending));
+    await putConfiguration(ctx.api, zoneId, mode, bodyOf(observation, sending));
     history = withEvent(run.history, request.target, "sent");
     report(
       run,
@@ -122,7 +121,7 @@ async function send(
   }
   let concurrent: readonly ConcurrentChange[];
   try {
-    concurrent = await checkAfterPut(ctx, { zoneId, before: entryPoint, sending, answered });
+    concurrent = await checkAfterPut(ctx, { zoneId, before: entryPoint, sending });
   } catch (error) {
     const reason = `sent the step, but couldn't check whether it overwrote someone else's rule. ${messageOf(error)}`;
     throw partialFailure({ ...run, history }, state, reason);

@@ -131,12 +131,11 @@ export async function putConfiguration(
   zone: string,
   mode: Mode,
   { name, rules }: Configuration,
-): Promise<EntryPoint | undefined> {
-  return await unlessRetired(api, zone, () =>
+): Promise<void> {
+  await unlessRetired(api, zone, () =>
     api.put(entryPointPath(zone), {
       what: `Sending the configuration of zone ${zone} with waf_migration=${mode}`,
-      // Cloudflare doesn't document the response to this PUT; without one, the entry point is read.
-      schema: entryPoint.optional().catch(undefined),
+      schema: z.unknown(), // Cloudflare doesn't document the response to this PUT.
       query: { waf_migration: mode, ...PHASE_TWO },
       body: { ...omitAbsent({ name }), rules },
       immediate: true,

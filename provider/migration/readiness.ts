@@ -5,6 +5,7 @@ import { observe } from "./observation";
 import { zoneId } from "../runtime/fields";
 import type { Host } from "../runtime/host";
 import { lookup } from "../runtime/lookup";
+import { prose } from "../runtime/markdown";
 
 export type { Readiness, ZoneReadiness } from "./judge";
 
@@ -105,11 +106,6 @@ function tableOf(zones: readonly ZoneReadiness[]): string {
 }
 
 function markdownOf(zones: readonly ZoneReadiness[]): string {
-  const line = (row: readonly string[]): string => `| ${row.map(escaped).join(" | ")} |`;
-  return [line(HEAD), line(HEAD.map(() => "---")), ...zones.map(cells).map(line)].join("\n");
-}
-
-/** Escapes a table cell, because URLs of an override may contain Markdown. */
-function escaped(cell: string): string {
-  return cell.replace(/[\\|*_`<>]/g, (character) => `\\${character}`).replace(/\s+/g, " ");
+  const line = (row: readonly string[]): string => `| ${row.map(prose).join(" | ")} |`;
+  return [line(HEAD), "| --- | --- | --- | --- |", ...zones.map(cells).map(line)].join("\n");
 }

@@ -285,9 +285,9 @@ export interface WafMigrationArgs {
  *
  * A step replaces all rules of the zone's entry point, and Cloudflare offers no conditional write. So the entry point
  * is read again right before the write and must match what was confirmed, and updates on the same machine take turns.
- * If someone adds or changes a rule during the remaining round trip, the step overwrites it. The rule is then found in
- * the entry point's earlier versions and put back, with a warning and an entry in `concurrentChanges`. Two machines
- * that update at the same moment may send the step twice, with the same rules.
+ * If someone adds or changes a rule during the remaining round trip, the step overwrites it. A warning and an entry in
+ * `concurrentChanges` then name the rule and the version of the entry point that still has it; nothing is put back.
+ * Two machines that update at the same moment may send the step twice, with the same rules.
  *
  * Token permissions: Zone WAF Read, Firewall Services Read and Page Rules Read to preview and refresh; Zone WAF Write,
  * Firewall Services Read and Page Rules Read to update and destroy. Without Firewall Services Read and Page Rules Read,
@@ -367,8 +367,8 @@ export class WafMigration extends edgeResource<WafMigrationArgs>()(wafMigration)
   /** What happened during the migration and when, oldest first. */
   declare readonly history: pulumi.Output<readonly HistoryEntry[]>;
   /**
-   * What others wrote to the entry point while a step was being sent: each rule as it was, and whether it was restored
-   * or lost. Absent if nobody wrote anything.
+   * What others wrote to the entry point while a step was being sent: each rule as it was, and the version of the entry
+   * point that still has it. Absent if nobody wrote anything.
    */
   declare readonly concurrentChanges: pulumi.Output<readonly ConcurrentChange[] | undefined>;
   /** The assessment that the preview printed when it last read the zone. */
@@ -391,7 +391,7 @@ function requestOf({ target, plan, confirm, configuration }: MigrationArgs): Mig
 
 /** Returns the zones read in this operation, by ID. */
 function observations(ctx: Context): Map<string, Observation> {
-  return ctx.shared("observed migrations", () => new Map<string, Observation>());
+  return ctx.once("observed migrations", () => new Map<string, Observation>());
 }
 
 async function runMigration(
@@ -434,7 +434,7 @@ function assessmentOutputs(
 }
 
 /** Properties that never contain a secret, because their set of values is fixed. */
-const FIXED_WORDS = ["weight", "about", "outcome"];
+const FIXED_WORDS = ["weight", "about"];
 
 /**
  * Removes secrets from findings and concurrent changes. They may quote rules from a secret `configuration`, but these

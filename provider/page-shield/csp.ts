@@ -256,39 +256,17 @@ export function escapeForSource(path: string): string {
   return path.replace(/[;,'\s]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-/** Whether a source allows an address. Special characters must be encoded in both: see `escapeForSource`. */
-export function sourceAllows(source: string, address: string | undefined): boolean {
-  if (address === undefined) return false;
-  const directives = new Map([["script-src", [source]]]);
-  return allowsScript(directives, { url: address, host: new URL(address).hostname }) === true;
-}
-
 /** Whether one source matches the URL (CSP Level 3, section 6.7.2). */
 function matches(source: string, url: URL, pageHost: string): boolean {
   if (source === "'self'") return url.hostname === pageHost.toLowerCase();
-  if (source.startsWith("'")) return false; // Keywords, nonces and hashes don't match URLs.
-  const network = ["http:", "https:", "ws:", "wss:"].includes(url.protocol);
-  if (source === "*") return network;
-  const { scheme, host, port, path } = parseAddress(source) ?? {
-    scheme: undefined,
-    host: "",
-    port: undefined,
-    path: "",
-  };
-  if (host === undefined) return source === url.protocol || (source === "http:" && url.protocol === "https:");
-
-  if (
-    scheme === undefined
-      ? !network
-      : !(`${scheme}:` === url.protocol || (scheme === "http" && url.protocol === "https:"))
-  )
-    return false;
-  if (host.startsWith("*.") ? !url.hostname.endsWith(host.slice(1)) : host !== url.hostname && host !== "*")
-    return false;
-  if (port !== "*" && (port ?? "") !== url.port && !(port === defaultPort(url) && url.port === ""))
-    return false;
-  if (path === "" || path === "/") return true;
-  return path.endsWith("/") ? url.pathname.startsWith(path) : url.pathname === path;
+  const address = source.startsWith("'") ? undefined : parseAddress(source); // Keywords, nonces and hashes match no URL.
+  if (address === undefined) return false;
+  const scheme = url.protocol.slice(0, -1);
+  const isNetwork = NETWORK_SCHEMES.includes(scheme);
+  if (source === "*") return isNetwork;
+  // A source without a scheme has the page's, which is a network scheme.
+  const wide = address.scheme === undefined && isNetwork ? { ...address, scheme } : address;
+  return coversAddress(wide, { scheme, host: url.hostname, port: url.port, path: url.pathname });
 }
 
 /** The parts of a source that can match URLs. */
@@ -310,8 +288,39 @@ export function parseAddress(source: string): Address | undefined {
   return whole === undefined ? undefined : { scheme, host, port, path };
 }
 
-function defaultPort(url: URL): string {
-  return url.protocol === "https:" || url.protocol === "wss:" ? "443" : "80";
+export const NETWORK_SCHEMES: readonly (string | undefined)[] = ["http", "https", "ws", "wss"];
+
+/** The secure variant of each scheme. A source with the insecure scheme also allows the secure one. */
+const SECURE: Readonly<Record<string, string>> = { http: "https", ws: "wss" };
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: "80", https: "443", ws: "80", wss: "443" };
+
+/** Whether a source with the first address allows everything at the second one. */
+export function coversAddress(wide: Address, narrow: Address): boolean {
+  return coversScheme(wide, narrow) && coversHost(wide, narrow) && coversPath(wide, narrow);
+}
+
+function coversScheme({ scheme: wide }: Address, { scheme: narrow }: Address): boolean {
+  if (wide === narrow) return true;
+  if (narrow === undefined) return false;
+  return wide === undefined ? narrow === "https" : SECURE[wide] === narrow;
+}
+
+function coversHost(wide: Address, narrow: Address): boolean {
+  if (wide.host === undefined) return true;
+  if (narrow.host === undefined || (wide.port !== "*" && portOf(wide, narrow) !== portOf(narrow, narrow)))
+    return false;
+  if (wide.host === "*" || wide.host === narrow.host) return true;
+  return wide.host.startsWith("*.") && narrow.host.endsWith(wide.host.slice(1));
+}
+
+/** Returns an address's port: empty if it's the default of the scheme that's requested. */
+function portOf({ port = "" }: Address, { scheme = "" }: Address): string {
+  return port === DEFAULT_PORTS[scheme] ? "" : port;
+}
+
+function coversPath(wide: Address, narrow: Address): boolean {
+  if (wide.path === "" || wide.path === "/") return true;
+  return wide.path.endsWith("/") ? narrow.path.startsWith(wide.path) : wide.path === narrow.path;
 }
 
 interface Directive {

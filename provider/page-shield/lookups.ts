@@ -10,8 +10,10 @@ import {
   SCRIPTS,
   type DetectedRecord,
   type DetectedKind,
-} from "./detected";
-import { listPageShieldPolicies, policy, readPageShieldSettings } from "./read";
+  listPolicies,
+  readPolicy,
+  readSettings,
+} from "./wire";
 import type {
   Connection,
   Cookie,
@@ -24,7 +26,7 @@ import type {
 
 const settingsLookup = lookup<ZoneArgs, PageShieldSettingsState>("getPageShieldSettings")(
   { zoneId },
-  (host, { zoneId }) => readPageShieldSettings(host.api, zoneId),
+  async (host, { zoneId }) => (await readSettings(host.api, zoneId)).settings,
 );
 
 /**
@@ -54,7 +56,7 @@ export const getPageShieldSettingsOutput = settingsLookup.output;
 
 const policiesLookup = lookup<ZoneArgs, readonly PageShieldPolicyState[]>("getPageShieldPolicies")(
   { zoneId },
-  (host, { zoneId }) => listPageShieldPolicies(host.api, zoneId),
+  async (host, { zoneId }) => (await listPolicies(host.api, zoneId)).map(({ policy }) => policy),
 );
 
 /**
@@ -91,11 +93,7 @@ export interface PolicyLookupArgs extends ZoneArgs {
 
 const policyLookup = lookup<PolicyLookupArgs, PageShieldPolicyState>("getPageShieldPolicy")(
   { zoneId, policyId: recordId("policy", "getPageShieldPolicies") },
-  (host, { zoneId, policyId }) =>
-    host.api.get(`/zones/${zoneId}/page_shield/policies/${policyId}`, {
-      what: `Reading policy ${policyId} in zone ${zoneId}`,
-      schema: policy,
-    }),
+  async (host, { zoneId, policyId }) => (await readPolicy(host.api, zoneId, policyId)).policy,
 );
 
 /**
@@ -130,9 +128,9 @@ function listLookup<T extends DetectedRecord>(
   name: string,
   kind: DetectedKind<T>,
 ): Lookup<DetectedListArgs, DetectedList<T>> {
-  return lookup<DetectedListArgs, DetectedList<T>>(name)(listShape, (host, args) =>
-    listDetected(host, kind, args),
-  );
+  return lookup<DetectedListArgs, DetectedList<T>>(name)(listShape, async (host, args) => ({
+    items: await listDetected(host.api, kind, args),
+  }));
 }
 
 const connectionsLookup = listLookup("getConnections", CONNECTIONS);
@@ -174,7 +172,7 @@ export interface ConnectionArgs extends ZoneArgs {
 
 const connectionLookup = lookup<ConnectionArgs, Connection>("getConnection")(
   { zoneId, connectionId: recordId("connection", "getConnections") },
-  (host, { zoneId, connectionId }) => getDetected(host, CONNECTIONS, zoneId, connectionId),
+  (host, { zoneId, connectionId }) => getDetected(host.api, CONNECTIONS, zoneId, connectionId),
 );
 
 /**
@@ -241,7 +239,7 @@ export interface CookieArgs extends ZoneArgs {
 
 const cookieLookup = lookup<CookieArgs, Cookie>("getCookie")(
   { zoneId, cookieId: recordId("cookie", "getCookies") },
-  (host, { zoneId, cookieId }) => getDetected(host, COOKIES, zoneId, cookieId),
+  (host, { zoneId, cookieId }) => getDetected(host.api, COOKIES, zoneId, cookieId),
 );
 
 /**
@@ -306,7 +304,7 @@ export interface ScriptArgs extends ZoneArgs {
 
 const scriptLookup = lookup<ScriptArgs, Script>("getScript")(
   { zoneId, scriptId: recordId("script", "getScripts") },
-  (host, { zoneId, scriptId }) => getDetected(host, SCRIPTS, zoneId, scriptId),
+  (host, { zoneId, scriptId }) => getDetected(host.api, SCRIPTS, zoneId, scriptId),
 );
 
 /**

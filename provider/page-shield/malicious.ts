@@ -1,9 +1,12 @@
 import { zoneId } from "../runtime/fields";
 import { ask, LookupError, readArgs, unlessSkipped, type LookupOptions } from "../runtime/lookup";
 import { pluralize } from "../runtime/values";
-import { filterShape, isScoredBelow, listDetected, SCRIPTS } from "./detected";
-import { parseThreshold } from "./threshold";
 import type { DetectedFilters, Script } from "./records";
+import { isScoredBelow, type ScoredScript } from "./threat";
+import { parseThreshold } from "./threshold";
+import { filterShape, listDetected, SCRIPTS } from "./wire";
+
+export type { ScoredScript } from "./threat";
 
 /** The threshold below which a script counts as malicious. */
 export interface MaliciousOptions {
@@ -13,11 +16,6 @@ export interface MaliciousOptions {
    * @defaultValue `50`
    */
   readonly threshold?: number;
-}
-
-/** The part of a script that `isMalicious` needs: its score. */
-export interface ScoredScript {
-  readonly jsIntegrityScore?: number | null | undefined;
 }
 
 /**
@@ -103,15 +101,9 @@ export function assertNoMaliciousScripts(
     const below = parseThreshold(threshold);
     const wanted = readArgs(what, { zoneId, ...filterShape }, listArgs);
     const filters = { ...SCRIPTS.includeAll, ...wanted.filters };
-    const list = await unlessSkipped(
-      host,
-      what,
-      () => listDetected(host, SCRIPTS, { ...wanted, filters }),
-      undefined,
-    );
-    if (list === undefined) return;
-
-    const scripts = list.items;
+    const read = (): Promise<Script[]> => listDetected(host.api, SCRIPTS, { ...wanted, filters });
+    const scripts = await unlessSkipped(host, what, read, undefined);
+    if (scripts === undefined) return;
     const malicious = scripts.filter((script) => isScoredBelow(script, below) === true);
     if (malicious.length > 0)
       throw new MaliciousScriptsError(maliciousMessage(wanted.zoneId, below, malicious), malicious);

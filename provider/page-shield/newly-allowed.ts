@@ -1,5 +1,6 @@
 import { ownMember } from "../runtime/values";
-import { isNonceOrHash, parseAddress, type Address, type Directives } from "./csp";
+import { isNonceOrHash, type Directives } from "./csp";
+import { SourceIndex } from "./source-index";
 
 /**
  * Finds what a changed policy allows and the earlier one didn't. Compares by directive, with the fallbacks that
@@ -106,17 +107,8 @@ function addedSources(
   const key = JSON.stringify([earlier, later]);
   const found = cache.get(key);
   if (found !== undefined) return found;
-  const same = new Set(earlier);
-  // A source with a host covers only that host, so most pairs needn't be compared.
-  const [broad, byHost] = [[] as Source[], new Map<string, Source[]>()];
-  for (const source of earlier.map(parsed)) {
-    const { host = "*" } = source.address ?? {};
-    if (host.startsWith("*")) broad.push(source);
-    else byHost.set(host, byHost.get(host)?.concat(source) ?? [source]);
-  }
-  const isCovered = (source: Source): boolean =>
-    [...broad, ...(byHost.get(source.address?.host ?? "") ?? [])].some((other) => covers(other, source));
-  const added = later.filter((source) => !same.has(source) && !isCovered(parsed(source)));
+  const index = new SourceIndex(earlier);
+  const added = later.filter((source) => !index.covers(source));
   cache.set(key, added);
   return added;
 }
@@ -150,49 +142,4 @@ function effectiveSources(name: string, [directive, sources]: DirectiveSources):
     if (SCRIPT_KEYWORDS.includes(source)) return isScript;
     return isScript || isStyle || !(isNonceOrHash(source) || STYLE_KEYWORDS.includes(source));
   });
-}
-
-/** A source with its address, parsed once because it's compared with every other source. */
-interface Source {
-  readonly text: string;
-  readonly address: Address | undefined;
-}
-
-function parsed(text: string): Source {
-  return { text, address: text.startsWith("'") ? undefined : parseAddress(text) };
-}
-
-/** Whether `wide` allows everything that `narrow` allows. */
-function covers({ text: wide, address: a }: Source, { text: narrow, address: b }: Source): boolean {
-  if (wide === narrow) return true;
-  if (wide === "'unsafe-eval'") return narrow === "'wasm-unsafe-eval'";
-  // `*` allows every network address on every port, including the page's own.
-  if (wide === "*") return narrow === "'self'" || isNetworkAddress(b);
-  return a !== undefined && b !== undefined && coversScheme(a, b) && coversHost(a, b) && coversPath(a, b);
-}
-
-function isNetworkAddress(address: Address | undefined): boolean {
-  if (address === undefined) return false;
-  return address.scheme === undefined || ["http", "https", "ws", "wss"].includes(address.scheme);
-}
-
-/** The secure variant of each scheme. A source with the insecure scheme also allows the secure one. */
-const SECURE: Readonly<Record<string, string>> = { http: "https", ws: "wss" };
-
-function coversScheme({ scheme: wide }: Address, { scheme: narrow }: Address): boolean {
-  if (wide === narrow) return true;
-  if (narrow === undefined) return false;
-  return wide === undefined ? narrow === "https" : SECURE[wide] === narrow;
-}
-
-function coversHost(wide: Address, narrow: Address): boolean {
-  if (wide.host === undefined) return true;
-  if (narrow.host === undefined || (wide.port !== "*" && wide.port !== narrow.port)) return false;
-  if (wide.host === "*" || wide.host === narrow.host) return true;
-  return wide.host.startsWith("*.") && narrow.host.endsWith(wide.host.slice(1));
-}
-
-function coversPath(wide: Address, narrow: Address): boolean {
-  if (wide.path === "" || wide.path === "/") return true;
-  return wide.path.endsWith("/") ? narrow.path.startsWith(wide.path) : wide.path === narrow.path;
 }

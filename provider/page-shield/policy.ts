@@ -8,14 +8,16 @@ import { inEitherForm, noteShownForm, type BooleanForm, type BooleanMember } fro
 import { CompositeId } from "../runtime/composite-id";
 import { adopt, zoneId, type Adopt, type LiteralUnion } from "../runtime/fields";
 import { record } from "../runtime/json";
-import { defineLifecycle, type Context, type Findings } from "../runtime/lifecycle";
+import { defineLifecycle, type Claim, type Context, type Findings } from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
 import { extra, extraFound, omitAbsent, removedExtra, STAMPS } from "../runtime/members";
 import { edgeResource } from "../runtime/resource";
-import type { Claim } from "../runtime/claims";
 import { canonicalJson, isJsonObject, omit, pick, sameJson, type JsonObject } from "../runtime/values";
 import { canonicalCsp, CspError, lintCsp } from "./csp";
+import { policyEffect } from "./effect";
 import { policyRecord, SEEN, type PolicyImpact } from "./impact";
+import type { PageShieldPolicyState } from "./records";
+import { listPolicies, policiesPath, policyAnswer, POLICIES, readPolicy, type PolicyAnswer } from "./wire";
 import { computeWouldBlock } from "./would-block";
 import { createOnce } from "../runtime/creation";
 
@@ -105,9 +107,7 @@ export const pageShieldPolicy = defineLifecycle({
 
   live({ ctx, args, olds }) {
     const existing = async (): Promise<Findings> => {
-      // Incomplete lists count as not seen, and the create wouldn't accept them either.
-      const list = (): Promise<readonly Policy[]> => listPolicies(ctx, args.zoneId, true);
-      const policies = await ctx.once(`policies of ${args.zoneId}`, list);
+      const policies = await ctx.once(`policies of ${args.zoneId}`, () => listAll(ctx, args.zoneId));
       // 1. Fail the preview of a new policy that the update couldn't adopt.
       const isNew = olds["zoneId"] !== args.zoneId;
       const own = isNew ? await findPolicyToAdopt(ctx, args, policies) : findOwnPolicy(policies, args, olds);
@@ -127,11 +127,11 @@ export const pageShieldPolicy = defineLifecycle({
   },
 
   async create({ ctx, args }) {
-    const policies = await listPolicies(ctx, args.zoneId, true);
+    const policies = await listAll(ctx, args.zoneId);
     const adopted = await findPolicyToAdopt(ctx, args, policies);
     if (adopted !== undefined) {
       const { extra = {} } = args;
-      const hasExtra = sameJson(pick(adopted.raw, Object.keys(extra)), extra);
+      const hasExtra = sameJson(pick(adopted.extra, Object.keys(extra)), extra);
       if (!hasExtra || !matchesArgs(adopted, args)) await putPolicy(ctx, args, adopted);
       return { id: adopted.id, computed: {}, ...adoptionFor(ctx, args, adopted) };
     }
@@ -141,11 +141,11 @@ export const pageShieldPolicy = defineLifecycle({
   },
 
   async read({ ctx, id, state }) {
-    const policy = await readPolicy(ctx, state.zoneId, id);
+    const policy = await readOne(ctx, state.zoneId, id);
     return {
       ...toState(policy, state.zoneId),
       ...omitAbsent({ adopt: state.adopt }),
-      ...extraFound(state.extra, policy.raw),
+      ...extraFound(state.extra, policy.extra),
     };
   },
 
@@ -154,11 +154,11 @@ export const pageShieldPolicy = defineLifecycle({
   },
 
   async update({ ctx, id, state, args }) {
-    const policy = await readPolicy(ctx, args.zoneId, id);
+    const policy = await readOne(ctx, args.zoneId, id);
     // The PUT omits fields removed from `extra`, so that Cloudflare goes back to its own default.
     const removed = removedExtra(state.extra, args.extra);
-    const current = { ...policy, raw: omit(policy.raw, removed) };
-    const stillSet = removed.some((name) => policy.raw[name] !== undefined);
+    const current = { ...policy, extra: omit(policy.extra, removed) };
+    const stillSet = removed.some((name) => policy.extra[name] !== undefined);
     const extraChanged = stillSet || !sameJson(state.extra ?? {}, args.extra ?? {});
     if (extraChanged || !matchesArgs(current, args)) await putPolicy(ctx, args, current);
     return {};
@@ -300,7 +300,7 @@ export class PageShieldPolicy extends edgeResource<PageShieldPolicyArgs>()(pageS
 function policyClaims(known: JsonObject): Claim[] {
   const parsed = args.safeParse(known);
   if (!parsed.success) return [];
-  const { zoneId, action, enabled, adopt, description } = parsed.data;
+  const { zoneId, adopt, description } = parsed.data;
   const content: Claim = {
     key: canonicalJson(omit(parsed.data, ["adopt"])),
     clash: `declare the same policy, with identical fields, in zone ${zoneId}. Keep one of them`,
@@ -317,48 +317,28 @@ function policyClaims(known: JsonObject): Claim[] {
   return [
     content,
     ...(adopt === "takeOver" ? [takeover] : []),
-    ...(enabled && action === "allow" ? [enforcement] : []),
+    ...(isEnforced(parsed.data) ? [enforcement] : []),
   ];
 }
 
 /** A policy from the API, in canonical form. */
-interface Policy {
-  readonly id: string;
+interface Policy extends PageShieldPolicyState {
   readonly description: string;
-  readonly action: string;
-  readonly expression: string;
-  readonly enabled: boolean;
-  readonly value: string;
-  /** The type with which the API returned `enabled`. */
-  readonly form: BooleanForm;
-  /** The policy as the API returned it. */
-  readonly raw: JsonObject;
+  readonly extra: JsonObject;
 }
 
-const wire = z
-  .looseObject({
-    id: z.string(),
-    description: z.string().nullish(),
-    action: z.string(),
-    expression: z.string(),
-    enabled: z.union([z.boolean(), z.enum(["true", "false"])]),
-    value: z.string(),
-  })
-  .transform((raw): Policy => ({
-    id: raw.id,
-    description: raw.description ?? "",
-    action: raw.action,
-    expression: raw.expression.trim(),
-    enabled: raw.enabled === true || raw.enabled === "true",
-    value: canonicalValue(raw.value),
-    form: typeof raw.enabled === "string" ? "string" : "boolean",
-    raw,
-  }));
+const canonicalPolicy = ({ policy }: PolicyAnswer): Policy => ({
+  ...policy,
+  description: policy.description ?? "",
+  expression: policy.expression.trim(),
+  value: canonicalValue(policy.value),
+  extra: policy.extra ?? {},
+});
 
 function toRequest(policy: PolicyArgs, form: BooleanForm, current?: Policy): Record<string, unknown> {
   return {
     // A PUT without unknown fields might lose them. Timestamps and versions are set by Cloudflare.
-    ...omit(current?.raw ?? {}, [...KNOWN_MEMBERS, ...STAMPS]),
+    ...omit(current?.extra ?? {}, STAMPS),
     ...policy.extra,
     description: policy.description,
     action: policy.action,
@@ -388,7 +368,7 @@ function matchesArgs(policy: Policy, args: JsonObject): boolean {
   const extra = Object.entries(isJsonObject(args["extra"]) ? args["extra"] : {});
   return (
     FIELDS.every((key) => isSameField(key, policy[key], args[key])) &&
-    extra.every(([name, wanted]) => policy.raw[name] === undefined || sameJson(policy.raw[name], wanted))
+    extra.every(([name, wanted]) => policy.extra[name] === undefined || sameJson(policy.extra[name], wanted))
   );
 }
 
@@ -417,12 +397,12 @@ async function findPolicyToAdopt(
  * replacing it.
  */
 function adoptionFor(ctx: Context, args: PolicyArgs, policy: Policy): { readonly adopts?: Adoption } {
-  const { id, raw } = policy;
+  const { id, extra: shown } = policy;
   if (ctx.holding(id) !== undefined) return {};
   const adopts = {
     what: `PageShieldPolicy ${JSON.stringify(args.description)}`,
-    object: withTimestamp(`policy ${id} in zone ${args.zoneId}`, raw),
-    found: { ...pick({ ...policy }, FIELDS), ...extraFound(args.extra, raw) },
+    object: withTimestamp(`policy ${id} in zone ${args.zoneId}`, shown),
+    found: { ...pick({ ...policy }, FIELDS), ...extraFound(args.extra, shown) },
     onDestroy: "deletes it",
     afterwards: sharedIdHint(id),
   };
@@ -461,7 +441,7 @@ function warnAboutOtherPolicies(
     ? others.filter(isEnforced).sort((a, b) => Number(hasSameDescription(b)) - Number(hasSameDescription(a)))
     : [];
   const warn = (...sentences: string[]): void =>
-    ctx.warnOnce(
+    ctx.say.warn(
       `policy ${JSON.stringify(args.description)}: zone ${args.zoneId} already ${[...sentences, ...adviceOnSameDescription(alike)].join(" ")}`,
     );
   if (enforced.length > 0) {
@@ -495,16 +475,14 @@ function wasLogged(
   olds: JsonObject,
 ): boolean | undefined {
   const isNew = olds["zoneId"] !== args.zoneId;
-  const isLogging = (p: JsonObject): boolean => p["action"] === "log" && p["enabled"] === true;
-  if (isLogging({ ...args })) return undefined;
+  if (isLogging(args)) return undefined;
   if (!isNew && (olds["logged"] === true || isLogging(olds))) return true;
   if (!isEnforced(args)) return undefined;
-  const wasEnforced = !isNew && olds["action"] === "allow" && olds["enabled"] === true;
-  return wasEnforced && olds["logged"] === undefined ? undefined : false;
+  return !isNew && isEnforced(olds) && olds["logged"] === undefined ? undefined : false;
 }
 
-const isEnforced = (p: { readonly enabled: boolean; readonly action: string }): boolean =>
-  p.enabled && p.action === "allow";
+const isEnforced = (policy: object): boolean => policyEffect(policy) === "enforced";
+const isLogging = (policy: object): boolean => policyEffect(policy) === "logging";
 
 function adviceOnSameDescription(alike: readonly Policy[]): string[] {
   const [only, ...more] = alike;
@@ -521,7 +499,11 @@ function adviceOnSameDescription(alike: readonly Policy[]): string[] {
  *
  * @param before the policies that the zone had before the request.
  */
-async function createPolicy(ctx: Context, args: PolicyArgs, before: readonly Policy[]): Promise<Policy> {
+async function createPolicy(
+  ctx: Context,
+  args: PolicyArgs,
+  before: readonly Policy[],
+): Promise<Pick<Policy, "id">> {
   const path = policiesPath(args.zoneId);
   const what = `Creating policy ${JSON.stringify(args.description)} in zone ${args.zoneId}`;
   const known = new Set(before.map(({ id }) => id));
@@ -533,11 +515,13 @@ async function createPolicy(ctx: Context, args: PolicyArgs, before: readonly Pol
     what: `policy ${JSON.stringify(args.description)}`,
     send: () =>
       inEitherForm(ctx, enabledMember(args.zoneId), (form) =>
-        ctx.api.post(path, { what, schema: wire, body: toRequest(args, form), ...WRITE_OPTIONS }),
+        ctx.api.post(path, { what, schema: createdPolicy, body: toRequest(args, form), ...WRITE_OPTIONS }),
       ),
-    list: async () => (await listPolicies(ctx, args.zoneId, true)).filter(mayBeOurs),
+    list: async () => (await listAll(ctx, args.zoneId)).filter(mayBeOurs),
   });
 }
+
+const createdPolicy = policyAnswer.transform(({ policy }): Pick<Policy, "id"> => policy);
 
 function differingFields(policy: Policy, args: PolicyArgs): string {
   return FIELDS.filter((key) => !isSameField(key, policy[key], args[key])).join(", ") || "extra";
@@ -567,45 +551,24 @@ function enabledMember(zone: string): BooleanMember {
   return { key: `policies.enabled in zone ${zone}`, pointer: "/enabled", doubtful: true };
 }
 
-/**
- * @param complete whether the listing fails if a policy is malformed. Set when creating a policy, because the malformed
- * one may be the policy to adopt.
- */
-async function listPolicies(ctx: Context, zone: string, complete = false): Promise<readonly Policy[]> {
-  const { records } = await ctx.api.list(policiesPath(zone), {
-    what: `Listing the policies in zone ${zone}`,
-    record: wire,
-    complete,
-    entitlement: ENTITLEMENT,
-  });
-  const [first] = records;
+/** Lists all policies. Fails if one is malformed, because that one may be the policy to adopt. */
+async function listAll(ctx: Context, zone: string): Promise<readonly Policy[]> {
+  const policies = await listPolicies(ctx.api, zone, { complete: true });
+  const [first] = policies;
   if (first !== undefined) noteShownForm(ctx, enabledMember(zone).key, first.form);
-  return records;
+  return policies.map(canonicalPolicy);
 }
 
-async function readPolicy(ctx: Context, zone: string, id: string): Promise<Policy> {
-  const policy = await ctx.api.get(`${policiesPath(zone)}/${id}`, {
-    what: `Reading policy ${id} in zone ${zone}`,
-    schema: wire,
-    advice: ({ status }) =>
-      status === 404
-        ? "If the policy was deleted elsewhere, run `pulumi refresh`. The next `pulumi up` then recreates it."
-        : undefined,
-  });
-  noteShownForm(ctx, enabledMember(zone).key, policy.form);
-  return policy;
+async function readOne(ctx: Context, zone: string, id: string): Promise<Policy> {
+  const found = await readPolicy(ctx.api, zone, id);
+  noteShownForm(ctx, enabledMember(zone).key, found.form);
+  return canonicalPolicy(found);
 }
-
-function policiesPath(zone: string): string {
-  return `/zones/${zone}/page_shield/policies`;
-}
-
-const ENTITLEMENT = "Page Shield policies (an Enterprise plan add-on)";
 
 const WRITE_OPTIONS: Pick<RequestOptions<unknown>, "advice" | "entitlement"> = {
   advice: ({ status }) =>
     status === 400
-      ? `Check the expression and the value in the dashboard's editor, and make sure your plan includes ${ENTITLEMENT}.`
+      ? `Check the expression and the value in the dashboard's editor, and make sure your plan includes ${POLICIES}.`
       : undefined,
-  entitlement: ENTITLEMENT,
+  entitlement: POLICIES,
 };

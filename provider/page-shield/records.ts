@@ -172,41 +172,17 @@ export interface DetectedFilters {
   readonly filters?: Readonly<Record<string, FilterValue>>;
 }
 
-/** Arguments of `getScripts`, `getConnections` and `getCookies`. */
+/**
+ * Arguments of `getScripts`, `getConnections` and `getCookies`. All pages are read, oldest detection first, so the API's
+ * `page` and `per_page` aren't arguments. More than 50,000 detections are refused: set `hosts` or `status`.
+ */
 export interface DetectedListArgs extends DetectedFilters {
   /** The zone's ID (32 hex digits). */
   readonly zoneId: string;
-  /**
-   * Reads only this page, counted from 1. By default, all pages are read, oldest first; with `perPage` alone, only the
-   * first page.
-   */
-  readonly page?: number;
-  /**
-   * Detections per page, from 1 to 100. If set, only one page is read.
-   *
-   * @defaultValue `100`
-   */
-  readonly perPage?: number;
-}
-
-/** Pagination details, as reported by Cloudflare. Fields that Cloudflare omits are absent. */
-export interface PageInfo {
-  /** The page number, from 1. */
-  readonly page?: number;
-  /** The number of detections per page. */
-  readonly perPage?: number;
-  /** The number of detections on this page. */
-  readonly count?: number;
-  /** The number of matching detections on all pages. */
-  readonly totalCount?: number;
-  /** The number of pages. */
-  readonly totalPages?: number;
 }
 
 /** A list of detections. */
 export interface DetectedList<T> {
   /** The detections, without duplicates. */
   readonly items: readonly T[];
-  /** The page's position in the list. Present only if a single page was read. */
-  readonly pageInfo?: PageInfo;
 }

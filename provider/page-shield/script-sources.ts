@@ -1,14 +1,40 @@
+import { z } from "zod";
 import { parseUrl } from "../api/url";
-import { CspError, escapeForSource, parseCsp, sourceAllows } from "./csp";
+import { coversAddress, CspError, escapeForSource, parseAddress, parseCsp } from "./csp";
 import type { LiteralUnion } from "../runtime/fields";
-import { describe } from "../runtime/inputs";
-import { isReported } from "./detected";
-import { parseThreshold } from "./threshold";
-import { isMalicious, type MaliciousOptions } from "./malicious";
+import type { MaliciousOptions } from "./malicious";
 import type { ScriptInventory } from "./inventory/file";
 import { approver } from "./inventory/judge";
-import { toDetections, type Detections, type SeenScript } from "./snapshot";
-import { LookupError, warn } from "../runtime/lookup";
+import { isReported, isScoredBelow, type ScoredScript } from "./threat";
+import { parseThreshold } from "./threshold";
+import { omitAbsent } from "../runtime/members";
+import { readArgs, warn } from "../runtime/lookup";
+
+/** The part of a script that `scriptSources` needs. A script from `getScripts` has it, and so has its JSON. */
+export interface SeenScript extends ScoredScript {
+  /** The script's URL. */
+  readonly url: string;
+  /** The hostname of the page on which the script was seen. */
+  readonly host: string;
+  /** Whether the script's URL is on a threat list. */
+  readonly urlReportedMalicious?: boolean;
+  /** Whether the script's domain is on a threat list. */
+  readonly domainReportedMalicious?: boolean;
+}
+
+const shape = {
+  scripts: z.array(
+    z.looseObject({
+      url: z.string(),
+      host: z.string(),
+      jsIntegrityScore: z.number().nullish(),
+      urlReportedMalicious: z.boolean().exactOptional(),
+      domainReportedMalicious: z.boolean().exactOptional(),
+    }),
+  ),
+  unscored: z.enum(["exclude", "include"]).default("exclude"),
+  granularity: z.enum(["url", "host"]).default("url"),
+};
 
 /** Options of `scriptSources`. */
 export interface ScriptSourcesOptions extends MaliciousOptions {
@@ -75,44 +101,46 @@ export interface ScriptSources {
 }
 
 /**
- * Turns saved detections into sources for a policy's `script-src`. Sends no requests. The same detections always result
- * in the same sources.
+ * Turns scripts that Page Shield has seen into sources for a policy's `script-src`. Sends no requests. The same scripts
+ * always result in the same sources.
+ *
+ * The scripts are those of `getScripts`, or the JSON of an earlier result: a policy that's built from a committed file
+ * changes only when the file does. To have each script approved first, use `inventorySources` instead.
  *
  * The preview warns about scripts that were left out and says why. It also warns if no source remains, because a policy
  * then allows only `'self'`.
  *
- * @example Build a policy from saved detections
+ * @example Build a policy from what was seen
  * ```ts
- * import { PageShieldPolicy, readDetections, scriptSources } from "pulumi-edgeguard";
+ * import { getScripts, PageShieldPolicy, scriptSources } from "pulumi-edgeguard";
  *
- * const { scriptSrc, leftOut } = scriptSources(readDetections("detections.json"));
+ * const zoneId = "0da42c8d2132a9ddaf714f9e7c920711";
+ * const scripts = getScripts({ zoneId, status: ["active", "infrequent"] });
  *
  * new PageShieldPolicy("checkout", {
- *   zoneId: "0da42c8d2132a9ddaf714f9e7c920711",
+ *   zoneId,
  *   description: "Checkout: scripts that were seen",
  *   action: "log",
  *   expression: 'http.host eq "checkout.shop.example"',
- *   value: { scriptSrc: ["'self'", ...scriptSrc] },
+ *   value: { scriptSrc: scripts.then(({ items }) => ["'self'", ...scriptSources(items).scriptSrc]) },
  * });
- *
- * export const notCovered = leftOut;
  * ```
  *
- * @throws `LookupError` if the detections are invalid, were saved by a later version or contain no scripts, or if an
- * option is invalid.
+ * @throws `LookupError` if the scripts or an option are invalid.
  * @see https://developers.cloudflare.com/page-shield/policies/csp-directives/
  */
-export function scriptSources(detections: Detections, options: ScriptSourcesOptions = {}): ScriptSources {
-  const { unscored = "exclude", granularity = "url", hosts } = options;
-  assertOneOf("unscored", unscored, ["exclude", "include"]);
-  assertOneOf("granularity", granularity, ["url", "host"]);
+export function scriptSources(
+  scripts: readonly SeenScript[],
+  options: ScriptSourcesOptions = {},
+): ScriptSources {
+  const { hosts, inventory } = options;
   const threshold = parseThreshold(options.threshold);
-  const { scripts } = toDetections(detections, 'the argument "detections"');
-  if (scripts === undefined) {
-    throw new LookupError("the detections contain no scripts. Save them again with --include scripts.");
-  }
-
-  const isApproved = options.inventory === undefined ? () => true : approver(options.inventory, new Date());
+  const { unscored, granularity } = readArgs("scriptSources", shape, {
+    scripts,
+    unscored: options.unscored,
+    granularity: options.granularity,
+  });
+  const isApproved = inventory === undefined ? () => true : approver(inventory, new Date());
 
   // 1. Judge each script. A malicious script counts wherever it was seen, because the same URL serves every page.
   const judged = scripts.map((script) => ({
@@ -121,7 +149,13 @@ export function scriptSources(detections: Detections, options: ScriptSourcesOpti
     reason:
       reasonToLeaveOut(script, threshold, unscored) ?? (isApproved(script.url) ? undefined : "unapproved"),
   }));
-  const rejected = judged.filter(({ reason }) => reason !== undefined);
+  const rejected = judged.flatMap(
+    ({ address, reason }) => (reason === undefined ? undefined : parseAddress(address ?? "")) ?? [],
+  );
+  const allowsRejected = (source: string): boolean => {
+    const wide = parseAddress(source);
+    return wide !== undefined && rejected.some((narrow) => coversAddress(wide, narrow));
+  };
 
   // 2. Choose a source that allows the script but no rejected one.
   const covered = typeof hosts === "string" ? [hosts] : hosts;
@@ -135,7 +169,7 @@ export function scriptSources(detections: Detections, options: ScriptSourcesOpti
         const candidates = granularity === "host" ? [new URL(address).origin, address] : [address];
         sourceByAddress.set(
           address,
-          candidates.find((source) => !rejected.some((other) => sourceAllows(source, other.address))),
+          candidates.find((source) => !allowsRejected(source)),
         );
       }
       const source = sourceByAddress.get(address);
@@ -148,7 +182,7 @@ export function scriptSources(detections: Detections, options: ScriptSourcesOpti
     leftOut.push({
       url,
       host,
-      ...(jsIntegrityScore === undefined ? {} : { jsIntegrityScore }),
+      ...omitAbsent({ jsIntegrityScore }),
       reason: reason ?? (address === undefined ? "unaddressable" : "indistinct"),
     });
   }
@@ -176,7 +210,7 @@ function reviewWarnings(
     );
   }
   if (scriptSrc.length > 0) return warnings;
-  const reason = leftOut.length > 0 ? "no source is left" : `the detections contain no scripts${where}`;
+  const reason = leftOut.length > 0 ? "no source is left" : `there are no scripts${where}`;
   return [
     ...warnings,
     `${reason}, so a policy with 'self' and this list allows only the site's own scripts.`,
@@ -188,7 +222,7 @@ function reasonToLeaveOut(
   threshold: number,
   unscored: string,
 ): LeftOutReason | undefined {
-  const malicious = isMalicious(script, { threshold });
+  const malicious = isScoredBelow(script, threshold);
   if (malicious === true) return "malicious";
   if (isReported(script)) return "reported";
   return malicious === undefined && unscored === "exclude" ? "unscored" : undefined;
@@ -206,13 +240,6 @@ function sourceAddress(url: string): string | undefined {
     if (error instanceof CspError) return undefined;
     throw error;
   }
-}
-
-function assertOneOf(option: string, given: string, allowed: readonly string[]): void {
-  if (allowed.includes(given)) return;
-  throw new LookupError(
-    `scriptSources: ${option} must be ${allowed.map((word) => `"${word}"`).join(" or ")}, not ${describe(given)}.`,
-  );
 }
 
 function byUrl(a: LeftOutScript, b: LeftOutScript): number {

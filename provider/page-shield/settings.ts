@@ -10,6 +10,7 @@ import { edgeResource } from "../runtime/resource";
 import { pick, type JsonObject } from "../runtime/values";
 import { pollUntil } from "../runtime/creation";
 import { SEEN, settingsRecord, type SettingsImpact } from "./impact";
+import { readSettings, type SettingsAnswer } from "./wire";
 
 /** A zone's Page Shield settings. */
 export interface PageShieldValues {
@@ -68,7 +69,7 @@ export const pageShieldSettings = defineLifecycle({
 
   // Fails the preview if the zone doesn't exist, its plan lacks Page Shield, or the token may not read it.
   async live({ ctx, args, olds }) {
-    const current = await ctx.once(`settings of ${args.zoneId}`, () => readSettings(ctx, args.zoneId));
+    const current = await ctx.once(`settings of ${args.zoneId}`, () => readZoneSettings(ctx, args.zoneId));
     if (olds["zoneId"] === args.zoneId) return {};
     // A zone always has settings, so these show the reviewer what a new resource changes.
     const settings = pickSettings(
@@ -79,7 +80,7 @@ export const pageShieldSettings = defineLifecycle({
   },
 
   async create({ ctx, args }) {
-    const original = await readSettings(ctx, args.zoneId);
+    const original = await readZoneSettings(ctx, args.zoneId);
     const settings = await applySettings(ctx, args.zoneId, declaredSettings(args), original, original.values);
     if (settings === original && args.onDestroy !== "keep") {
       ctx.say.info(
@@ -90,7 +91,7 @@ export const pageShieldSettings = defineLifecycle({
   },
 
   async read({ ctx, state }) {
-    const current = await readSettings(ctx, state.zoneId);
+    const current = await readZoneSettings(ctx, state.zoneId);
     // Compares only declared settings: the resource doesn't own the others.
     const values = pickSettings(current.values, Object.keys(declaredSettings(state)));
     const drifted = SETTINGS.some((key) => values[key] !== declaredSettings(state)[key]);
@@ -102,7 +103,7 @@ export const pageShieldSettings = defineLifecycle({
   },
 
   async update({ ctx, state, args }) {
-    const current = await readSettings(ctx, args.zoneId);
+    const current = await readZoneSettings(ctx, args.zoneId);
     const wanted = declaredSettings(args);
     const managed = declaredSettings(state);
     const previous: Values = { ...state.previous };
@@ -136,7 +137,7 @@ export const pageShieldSettings = defineLifecycle({
       ctx.say.info(`Page Shield in zone ${state.zoneId} stays as it is (onDestroy: "keep").`);
       return;
     }
-    const current = await readSettings(ctx, state.zoneId);
+    const current = await readZoneSettings(ctx, state.zoneId);
     const managed = Object.keys(declaredSettings(state));
     const unknown = SETTINGS.filter((key) => managed.includes(key) && state.previous[key] === undefined);
     for (const key of unknown) ctx.say.warn(originalUnknown(state.zoneId, key, current.values[key]));
@@ -240,21 +241,6 @@ export class PageShieldSettings extends edgeResource<PageShieldSettingsArgs>()(p
   }
 }
 
-interface ZoneSettings {
-  readonly values: Values;
-  readonly updatedAt: string | undefined;
-  /** The name under which this zone returns `useReportingEndpoint`. Cloudflare documents two names. */
-  readonly reportingMember: "use_cloudflare_reporting_endpoint" | "use_platform_reporting_endpoint";
-}
-
-const response = z.looseObject({
-  enabled: z.boolean(),
-  updated_at: z.string().nullish(),
-  use_cloudflare_reporting_endpoint: z.boolean().nullish(),
-  use_platform_reporting_endpoint: z.boolean().nullish(),
-  use_connection_url_path: z.boolean().nullish(),
-});
-
 /**
  * Returns a zone's current settings as outputs. They're also recorded as the original settings, so a destroy changes
  * nothing.
@@ -263,33 +249,22 @@ export async function existingSettings(
   ctx: Context,
   zone: string,
 ): Promise<Values & Computed & { readonly zoneId: string }> {
-  const settings = await readSettings(ctx, zone);
+  const settings = await readZoneSettings(ctx, zone);
   return { zoneId: zone, ...settings.values, previous: settings.values, ...updatedAt(settings) };
 }
 
-/** Reads the current settings of a zone. */
-async function readSettings(ctx: Context, zone: string): Promise<ZoneSettings> {
-  const result = await ctx.api.get(`/zones/${zone}/page_shield`, {
-    what: `Reading Page Shield settings of zone ${zone}`,
-    schema: response,
-    entitlement: ENTITLEMENT,
-  });
-  const reporting = result.use_cloudflare_reporting_endpoint ?? result.use_platform_reporting_endpoint;
-  return {
-    values: omitAbsent({
-      enabled: result.enabled,
-      useReportingEndpoint: reporting,
-      useConnectionUrlPath: result.use_connection_url_path,
-    }),
-    updatedAt: result.updated_at ?? undefined,
-    reportingMember:
-      result.use_platform_reporting_endpoint === undefined
-        ? "use_cloudflare_reporting_endpoint"
-        : "use_platform_reporting_endpoint",
-  };
+/** The zone's settings as values of this resource. */
+interface ZoneSettings extends Pick<SettingsAnswer, "reportingMember"> {
+  readonly values: Values;
+  readonly updatedAt: string | undefined;
 }
 
-const ENTITLEMENT = "Page Shield";
+async function readZoneSettings(ctx: Context, zone: string): Promise<ZoneSettings> {
+  const { settings, reportingMember } = await readSettings(ctx.api, zone);
+  const { enabled, useReportingEndpoint, useConnectionUrlPath, updatedAt } = settings;
+  const values = omitAbsent({ enabled, useReportingEndpoint, useConnectionUrlPath });
+  return { values, updatedAt, reportingMember };
+}
 
 const ENTITLEMENT_ADVICE =
   "Check the zone's plan: every setting needs Page Shield, and useReportingEndpoint: false and useConnectionUrlPath: true need additional entitlements.";
@@ -325,7 +300,7 @@ async function applySettings(
       schema: z.unknown(), // Responses have two or four fields, so the settings are read back below.
       body: toRequest(wanted, current.reportingMember),
       advice: ({ status }) => (status === 400 ? advice : undefined),
-      entitlement: `${ENTITLEMENT} or the entitlement for useReportingEndpoint: false or useConnectionUrlPath: true`,
+      entitlement: `Page Shield or the entitlement for useReportingEndpoint: false or useConnectionUrlPath: true`,
     });
   } catch (error) {
     if (mayHaveBeenApplied(error)) throw partialFailure(error.message);
@@ -337,7 +312,7 @@ async function applySettings(
   try {
     settings = await pollUntil(
       ctx,
-      () => readSettings(ctx, zone),
+      () => readZoneSettings(ctx, zone),
       (latest) => notKept(latest).length === 0,
       5,
     );

@@ -1,7 +1,3 @@
-import { z } from "zod";
-import type { EdgeApi } from "../api/client";
-import { byPage } from "../api/pages";
-import { PAGE_SHIELD } from "../limits";
 import { listOf } from "../runtime/impact";
 import type { Context } from "../runtime/lifecycle";
 import { unlessForbidden } from "../runtime/live";
@@ -9,8 +5,8 @@ import { nearest } from "../runtime/nearest";
 import { formatNumber } from "../limits/workers";
 import { coveredHosts } from "./covered-hosts";
 import { allowsScript, parseCsp, type LoadedScript } from "./csp";
-import { SCRIPTS } from "./detected";
 import type { WouldBlock } from "./impact";
+import { listDetected, SCRIPTS } from "./wire";
 
 interface EnforcedPolicy {
   readonly zoneId: string;
@@ -25,18 +21,26 @@ const SHOWN_HOSTS = 5;
 
 /** Computes what an enforced policy would block and prints it for the reviewer. Undefined if unknown. */
 export async function computeWouldBlock(ctx: Context, args: EnforcedPolicy): Promise<WouldBlock | undefined> {
-  const key = `active scripts of ${args.zoneId}`;
-  const scripts = await ctx.once(key, () => unlessForbidden(ctx, () => activeScripts(ctx.api, args.zoneId)));
+  const { zoneId } = args;
+  const active = {
+    zoneId,
+    status: "active",
+    filters: SCRIPTS.includeAll,
+    complete: true, // A script that can't be read may be one that the policy would block.
+  };
+  const scripts = await ctx.once(`active scripts of ${zoneId}`, () =>
+    unlessForbidden(ctx, () => listDetected(ctx.api, SCRIPTS, active)),
+  );
   if (scripts === undefined) return undefined;
 
   const policy = `policy ${JSON.stringify(args.description)}`;
   const hosts = coveredHosts(args.expression);
   for (const warning of unseenHostWarnings(args.zoneId, hosts, scripts))
-    ctx.warnOnce(`${policy}: ${warning}`);
+    ctx.say.warn(`${policy}: ${warning}`);
 
   const wouldBlock = wouldBlockOf(args, scripts);
   if (wouldBlock === undefined) {
-    ctx.warnOnce(
+    ctx.say.warn(
       `${policy}: with 'strict-dynamic', only a browser can tell which scripts the policy would block.`,
     );
     return undefined;
@@ -61,24 +65,15 @@ export function wouldBlockOf(
   return {
     count: blocked.length,
     seen: uniqueUrls(covered).length,
-    scripts: blocked.slice(0, SHOWN_SCRIPTS),
+    scripts: blocked.slice(0, SHOWN_SCRIPTS).map(shownUrl),
     digest: listOf(blocked).digest,
   };
 }
 
-async function activeScripts(api: EdgeApi, zone: string): Promise<LoadedScript[]> {
-  const scripts: LoadedScript[] = [];
-  const pages = byPage(api, `/zones/${zone}/page_shield/scripts`, {
-    what: `Listing the scripts in zone ${zone}`,
-    record: z.looseObject({ id: z.string(), url: z.string(), host: z.string() }),
-    // By default, the API omits some scripts that a policy would block like any others.
-    query: { status: "active", ...SCRIPTS.includeAll, ...PAGE_SHIELD.STEADY_ORDER },
-    perPage: PAGE_SHIELD.MAX_PER_PAGE,
-    complete: true, // A script that can't be read may be one that the policy would block.
-    key: ({ id }) => id,
-  });
-  for await (const { url, host } of pages) scripts.push({ url, host });
-  return scripts;
+/** Returns a script's URL without the values of query parameters, which may be credentials, and without a fragment. */
+export function shownUrl(url: string): string {
+  const [, address = "", query] = /^([^?#]*)(\?[^#]*)?/.exec(url) ?? [];
+  return query === undefined ? address : `${address}${query.replace(/([?&][^=&]*=|[?&])[^&]+/g, "$1…")}`;
 }
 
 function uniqueUrls(scripts: readonly LoadedScript[]): string[] {

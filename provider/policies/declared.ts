@@ -10,18 +10,14 @@ export interface Declared {
   readonly props: Readonly<Record<string, unknown>>;
 }
 
-/** Whether the resource has one of these types from this package. */
-export function isEdgeguard({ type }: Declared, ...names: string[]): boolean {
-  return names.some((name) => name === kindOf(type));
+/** Whether the resource has this type from this package. */
+export function isEdgeguard({ type }: Declared, name: string): boolean {
+  return kindOf(type) === name;
 }
 
-/**
- * Whether the resource has one of these types from @pulumi/cloudflare. `Worker…` also matches `Workers…`, the newer
- * name.
- */
-export function isCloudflare({ type }: Declared, ...names: string[]): boolean {
-  const [, name = ""] = /^cloudflare:index\/\w+:(\w+)$/.exec(type) ?? [];
-  return names.includes(name.replace(/^Workers(?=[A-Z])/, "Worker"));
+/** Whether the resource has this type from @pulumi/cloudflare. */
+export function isCloudflare({ type }: Declared, name: string): boolean {
+  return /^cloudflare:index\/\w+:(\w+)$/.exec(type)?.[1] === name;
 }
 
 /** Returns a property. Undefined if it's absent or not known yet. Reading an unknown property directly would throw. */

@@ -9,7 +9,6 @@ import { noPlainCredential } from "./logpush";
 import { zonesNeedManagedRuleset, type ManagedRulesetPolicyOptions } from "./managed-rulesets";
 import { migrationNeedsProtect } from "./migration";
 import { allowNeedsLog } from "./page-shield";
-import { workersNearLimits, workersWithinLimits, type WorkersPolicyOptions } from "./workers";
 
 /**
  * The entry point `pulumi-edgeguard/policies`: policies for `@pulumi/policy`, which a policy pack installs alongside
@@ -26,23 +25,21 @@ export { noPlainCredential } from "./logpush";
 export { zonesNeedManagedRuleset, type ManagedRulesetPolicyOptions } from "./managed-rulesets";
 export { migrationNeedsProtect } from "./migration";
 export { allowNeedsLog } from "./page-shield";
-export { workersNearLimits, workersWithinLimits, type WorkersPolicyOptions } from "./workers";
 export type { PolicyOptions } from "./define";
 
 /** Options of {@link edgePolicies}: those of all its policies. */
 export interface EdgePoliciesOptions
-  extends ForceDestroyPolicyOptions, ManagedRulesetPolicyOptions, PrunePolicyOptions, WorkersPolicyOptions {}
+  extends ForceDestroyPolicyOptions, ManagedRulesetPolicyOptions, PrunePolicyOptions {}
 
 /**
- * Returns all policies in this package, for a pack's list of policies. `enforcementLevel` applies to all of them except
- * `workers-near-limits`, which is always advisory.
+ * Returns all policies in this package, for a pack's list of policies. `enforcementLevel` applies to all of them.
  *
  * @example All policies, with options
  * ```ts
  * import { PolicyPack } from "@pulumi/policy";
  * import { edgePolicies } from "pulumi-edgeguard/policies";
  *
- * new PolicyPack("edge", { policies: edgePolicies({ maxPruned: 20, plan: "free" }) });
+ * new PolicyPack("edge", { policies: edgePolicies({ maxPruned: 20, production: "-live$" }) });
  * ```
  */
 export function edgePolicies(
@@ -55,7 +52,5 @@ export function edgePolicies(
     noPlainCredential(options),
     pruneStaysUnderLimit(options),
     noForceDestroyInProduction(options),
-    workersWithinLimits(options),
-    workersNearLimits({ ...options, enforcementLevel: "advisory" }),
   ];
 }

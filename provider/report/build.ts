@@ -4,7 +4,7 @@ import { partsOfUrn } from "../runtime/urn";
 import { applyAcceptances } from "./acceptance";
 import { dangersOf } from "./dangers";
 import { impactOf, refreshImpact } from "./impact";
-import { ownMessages, type Diagnostic } from "./diagnostics";
+import { ownWarnings, type Diagnostic } from "./diagnostics";
 import {
   COUNTED,
   GATE,
@@ -21,16 +21,6 @@ import { commonBlocks, textBlock, viewOf } from "./sections/section";
 import { sectionWriterOf } from "./sections/writers";
 import { compareText, hasUnknown } from "../runtime/values";
 import { asList } from "./values";
-
-/** Operations that don't change the resource. */
-const UNCHANGING: ReadonlySet<Operation> = new Set([
-  "read",
-  "read-replacement",
-  "refresh",
-  "discard",
-  "discard-replaced",
-  "remove-pending-replace",
-]);
 
 /** The additional steps of a replacement, which `--show-replacement-steps` lists next to the `replace` step. */
 const REPLACEMENT_PARTS: ReadonlySet<Operation> = new Set([
@@ -93,7 +83,7 @@ export function resourceSteps({ steps }: Plan): readonly Step[] {
 export function isChange({ op, old, new: next }: Step): boolean {
   return op === "same"
     ? old !== undefined && next !== undefined && old.protect !== next.protect
-    : !UNCHANGING.has(op);
+    : !["to read", "to forget"].includes(OPERATION[op].words);
 }
 
 /** Sorts steps by name, because the engine's order varies. */
@@ -114,7 +104,7 @@ function sectionOf(step: Step, plan: Plan): Section {
   const blocks = op === "same" ? general : [...general, ...writer.blocks(all)];
   const summary = writer.summary(all);
   const unseen = op === "update" && blocks.length === 0 && !/^\+\d/.test(summary.toString());
-  return { op, kind, name, summary, blocks: unseen ? [textBlock(words(HIDDEN_CHANGE))] : blocks };
+  return { op, kind, name, summary, blocks: unseen ? [textBlock(HIDDEN_CHANGE)] : blocks };
 }
 
 const HIDDEN_CHANGE =
@@ -187,7 +177,7 @@ export function warningsOf(plan: Plan, own: readonly Step[]): Message[] {
     ]),
   );
   const engine = diagnostics.filter(({ severity }) => severity === "warning").map(messageOf);
-  const said = ownMessages(diagnostics, "info#err")
+  const said = ownWarnings(diagnostics)
     .filter((message) => !elsewhere.has(message))
     .map((text): Message => ({ about: undefined, text }));
   return uniqueSorted([...engine, ...said]);

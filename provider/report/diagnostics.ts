@@ -72,9 +72,9 @@ function withoutColors(text: string): string {
   return text.replace(/\u001b\[[0-9;]*m|<\{%[^%]*%\}>/g, "");
 }
 
-/** Returns this package's messages, of one severity or all, without their prefix. */
-export function ownMessages(diagnostics: readonly Diagnostic[], severity?: "info" | "info#err"): string[] {
+/** Returns this package's warnings, without their prefix. */
+export function ownWarnings(diagnostics: readonly Diagnostic[]): string[] {
   return diagnostics
-    .filter((each) => each.text.startsWith(OWN) && (severity === undefined || each.severity === severity))
+    .filter(({ severity, text }) => severity === "info#err" && text.startsWith(OWN))
     .map(({ text }) => text.slice(OWN.length));
 }

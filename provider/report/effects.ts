@@ -1,8 +1,8 @@
 import { ownMember } from "../runtime/values";
 import { general } from "./judges/general";
 import { namespaceData, overwrittenKeys, ownKeysRemoved, prunedKeys } from "./judges/kv";
-import * as logpush from "./judges/logpush";
-import * as managed from "./judges/managed-ruleset";
+import { logpush } from "./judges/logpush";
+import { managed } from "./judges/managed-ruleset";
 import { migration } from "./judges/migration";
 import * as pageShield from "./judges/page-shield";
 import type { Judge } from "./judges/sides";
@@ -28,21 +28,21 @@ const depends = (...judges: readonly Judge[]): Effect => ({ is: "depends", judge
 /** The effects by class and path. In a path, `[]` is a list element and `{}` a record's value. */
 export const EFFECTS: Readonly<Record<string, Readonly<Record<string, Effect>>>> = {
   PageShieldSettings: {
-    zoneId: depends(pageShield.monitor),
-    enabled: raises(pageShield.monitor),
-    useReportingEndpoint: raises(pageShield.reportingEndpoint),
-    useConnectionUrlPath: raises(pageShield.connectionPaths),
+    zoneId: depends(pageShield.settings.monitor),
+    enabled: raises(pageShield.settings.monitor),
+    useReportingEndpoint: raises(pageShield.settings.reportingEndpoint),
+    useConnectionUrlPath: raises(pageShield.settings.connectionPaths),
     onDestroy: neutral,
   },
   PageShieldPolicy: {
-    zoneId: depends(pageShield.policyStops),
+    zoneId: depends(pageShield.policy.stops),
     description: neutral,
-    action: depends(pageShield.policyStops, pageShield.policyBlocks),
-    expression: depends(pageShield.policyPages, pageShield.policyBlocks),
-    enabled: raises(pageShield.policyStops, pageShield.policyBlocks),
-    value: depends(pageShield.policySources, pageShield.policyBlocks),
+    action: depends(pageShield.policy.stops, pageShield.policyBlocks),
+    expression: depends(pageShield.policy.pages, pageShield.policyBlocks),
+    enabled: raises(pageShield.policy.stops, pageShield.policyBlocks),
+    value: depends(pageShield.policy.sources, pageShield.policyBlocks),
     adopt: neutral,
-    extra: depends(pageShield.policyExtra),
+    extra: depends(pageShield.policy.extra),
   },
   ManagedRulesetOverride: {
     zoneId: depends(managed.stopsActing),

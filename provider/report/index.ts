@@ -8,7 +8,7 @@ import { readInventorySummary } from "./inventory";
 import { toMarkdown } from "./markdown";
 import { mergeDrift, mergeReports } from "./merge";
 import { GATE, REPORT_SCHEMA, type Gate, type JudgedDanger, type RemovalGate, type Report } from "./model";
-import { PlanError, readPlan } from "./plan";
+import { PlanError, readPlan, type Plan } from "./plan";
 import { toText } from "./text";
 
 export { DANGERS, type DangerKind, type JudgedDanger } from "./model";
@@ -43,23 +43,39 @@ export interface ReportOptions extends Partial<RemovalGate & Omit<Gate, "removal
  * Writes the report on a plan.
  *
  * @param plan the output of `pulumi preview --json --show-sames`.
- * @param options sets when a KvEntries that deletes its own keys is a danger, which dangers stop a pipeline, and which
- * dangers were accepted.
  * @throws PlanError if `plan` is anything else.
  */
 export function report(plan: string, format: Format, options: ReportOptions = {}): WrittenReport {
-  return writeReport(buildReport(readPlan(plan), gateOf(options)), format, [], options);
+  return reportAll([{ name: "plan", text: plan }], format, options);
 }
 
-/** Writes one report on the plans of several stacks. */
+/**
+ * Writes one report on the plans of several stacks.
+ *
+ * @param options sets when a KvEntries that deletes its own keys is a danger, which dangers stop a pipeline, and which
+ * dangers were accepted.
+ */
 export function reportAll(
   plans: readonly NamedPlan[],
   format: Format,
-  options: ReportOptions = {},
+  { inventory, failOn = GATE.failOn, accepted = GATE.accepted, ...removal }: ReportOptions = {},
 ): WrittenReport {
-  const gate = gateOf(options);
-  const reports = plans.map((plan) => inPlan(plan, () => buildReport(readPlan(plan.text), gate, plan.name)));
-  return writeReport(mergeReports(reports, gate), format, reports, options);
+  const { keys = GATE.removal.keys, share = GATE.removal.share } = removal;
+  const gate: Gate = { removal: { keys, share }, failOn, accepted };
+  const { built, parts } = buildFrom(
+    plans,
+    (plan, name) => buildReport(plan, gate, name),
+    (reports) => mergeReports(reports, gate),
+  );
+  const whole = inventory === undefined ? built : { ...built, inventory: readInventorySummary(inventory) };
+  const { dangers, digest, errors } = whole;
+  return {
+    text: format === "json" ? asJson(REPORT_SCHEMA, whole) : DOCUMENT_WRITERS[format](documentOf(whole)),
+    dangers,
+    digest,
+    digests: new Set([whole, ...parts, ...dangers].flatMap((each) => each.digest ?? [])),
+    failed: errors.length > 0,
+  };
 }
 
 export interface WrittenDrift {
@@ -77,52 +93,28 @@ export interface WrittenDrift {
  * @throws PlanError if one of them is anything else.
  */
 export function reportDrift(plans: readonly NamedPlan[], format: Format): WrittenDrift {
-  const isOne = plans.length === 1;
-  const reports = plans.map((plan) => {
-    const build = (): DriftReport => buildDrift(readPlan(plan.text), isOne ? undefined : plan.name);
-    return isOne ? build() : inPlan(plan, build);
-  });
-  const [only] = reports;
-  const built = isOne && only !== undefined ? only : mergeDrift(reports);
+  const { built } = buildFrom(plans, buildDrift, mergeDrift);
   const text =
     format === "json" ? asJson(DRIFT_SCHEMA, built) : DOCUMENT_WRITERS[format](driftDocumentOf(built));
   return { text, drifted: built.drifted, failed: built.errors.length > 0 };
 }
 
-/** Runs `work`, and adds the plan's name to any error that it throws. */
-function inPlan<T>({ name }: NamedPlan, build: () => T): T {
-  try {
-    return build();
-  } catch (error) {
-    throw error instanceof PlanError ? new PlanError(`${name}: ${error.message}`) : error;
-  }
-}
-
-function gateOf({
-  failOn = GATE.failOn,
-  accepted = GATE.accepted,
-  keys = GATE.removal.keys,
-  share = GATE.removal.share,
-}: ReportOptions): Gate {
-  return { removal: { keys, share }, failOn, accepted };
-}
-
-function writeReport(
-  plans: Report,
-  format: Format,
-  parts: readonly Report[],
-  { inventory }: ReportOptions,
-): WrittenReport {
-  const built = inventory === undefined ? plans : { ...plans, inventory: readInventorySummary(inventory) };
-  const { dangers, digest, errors } = built;
-  const digests = [built, ...parts, ...dangers].flatMap((each) => each.digest ?? []);
-  return {
-    text: format === "json" ? asJson(REPORT_SCHEMA, built) : DOCUMENT_WRITERS[format](documentOf(built)),
-    dangers,
-    digest,
-    digests: new Set(digests),
-    failed: errors.length > 0,
-  };
+/** Builds a report on one plan, or merges those on several. An error about one of several names it. */
+function buildFrom<R>(
+  plans: readonly NamedPlan[],
+  build: (plan: Plan, unnamed?: string) => R,
+  merge: (reports: readonly R[]) => R,
+): { readonly built: R; readonly parts: readonly R[] } {
+  const [only] = plans;
+  if (only !== undefined && plans.length === 1) return { built: build(readPlan(only.text)), parts: [] };
+  const parts = plans.map(({ name, text }) => {
+    try {
+      return build(readPlan(text), name);
+    } catch (error) {
+      throw error instanceof PlanError ? new PlanError(`${name}: ${error.message}`) : error;
+    }
+  });
+  return { built: merge(parts), parts };
 }
 
 const DOCUMENT_WRITERS: Readonly<Record<Exclude<Format, "json">, (document: Document) => string>> = {

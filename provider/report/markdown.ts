@@ -1,10 +1,9 @@
 import { escapeInvisible } from "../api/printable";
 import { formatNumber } from "../limits/workers";
-import { fenced, html, htmlOf, inTable, markdown, markdownWithin, prose, span, proseWithin } from "./escape";
-import type { Document, DocumentList } from "./document";
-import { digestLine, INVENTORY, NEW_VERSIONS } from "./lines";
-import { OPERATION, type Block, type InventorySummary, type Message, type Section } from "./model";
-import { joined, name as nameOf, say, value, words, type Phrase } from "./phrase";
+import { fenced, html, prose, span } from "../runtime/markdown";
+import type { Document, DocumentList, Line, Part } from "./document";
+import { OPERATION, type Block, type Section } from "./model";
+import { inHtml, inTable, someOf, markdown, name as nameOf, say, value, words, type Phrase } from "./phrase";
 import { counted, truncate } from "./values";
 
 /**
@@ -19,115 +18,115 @@ export const marker = (title: string, kind: Document["kind"] = "report"): string
     .replace(/-{2,}/g, "-")
     .replace(/[^\w./ -]/g, "_")} -->`;
 
-/** The maximum number of characters in each part, so that no part crowds out the others. Each part says what it leaves
- * out.
- */
-const ROOM = {
-  block: 12_000,
-  note: 2_000,
-  errors: 14_000,
-  first: 12_000,
-  warnings: 6_000,
-  newVersions: 6_000,
-  inventory: 6_000,
-  list: 4_000,
-  omittedLine: 1_500,
-  below: 300, // Room for the pipeline to add how to accept the dangers.
-} as const;
+/** The room for one block of a section. */
+const BLOCK_CHARACTERS = 12_000;
+
+/** Room for the line that names what's left out, and for what a pipeline adds about accepting the dangers. */
+const RESERVED_CHARACTERS = { omittedLine: 1_500, pipeline: 300 } as const;
+
+/** The characters that are left in a comment. */
+class Budget {
+  #left: number;
+
+  constructor(characters: number) {
+    this.#left = characters;
+  }
+
+  /** Adds a part that may take a quarter of what's left, so that no part crowds out the others. */
+  add(write: (room: number) => string): string {
+    const text = write(this.#left / 4);
+    this.#left -= text.length + BETWEEN.length;
+    return text;
+  }
+
+  /** Adds a text if it fits. */
+  addWhole(text: string): boolean {
+    const fits = text.length + BETWEEN.length <= this.#left;
+    if (fits) this.#left -= text.length + BETWEEN.length;
+    return fits;
+  }
+}
 
 /**
  * Formats the report as a pull request comment of at most `limit` characters. Lists the names of resources that don't
  * fit.
  */
 export function toMarkdown(document: Document, limit = COMMENT_CHARACTERS): string {
-  const {
-    kind,
-    title,
-    headline,
-    notes,
-    errors,
-    first,
-    urgent,
-    digest,
-    warnings,
-    newVersions,
-    inventory,
-    sections,
-    lists,
-    command,
-  } = document;
+  const { kind, title, headline, notes, parts, urgent, sections, lists, command } = document;
   const all = span(command);
+  const budget = new Budget(limit - RESERVED_CHARACTERS.omittedLine - RESERVED_CHARACTERS.pipeline);
   const top = [
-    `${marker(title, kind)}\n## edgeguard: ${prose(truncate(title, 200))}`,
-    `**${prose(headline)}**`,
-    ...notes.map((note) => `> ${markdownWithin(note, ROOM.note)}`),
-    ...(errors.length === 0 ? [] : ["### The preview failed", messages(errors, ROOM.errors)]),
-    ...(first.length === 0 ? [] : ["### Review these first", phrases(first, ROOM.first, all)]),
-    ...(digest === undefined ? [] : [markdown(digestLine(digest))]),
-    ...(warnings.length === 0
-      ? []
-      : [details(counted(warnings.length, "warning"), messages(warnings, ROOM.warnings))]),
-    ...(newVersions.length === 0 ? [] : [`### ${NEW_VERSIONS}`, messages(newVersions, ROOM.newVersions)]),
-    ...(inventory === undefined ? [] : inventoryParts(inventory, all)),
-  ];
-  const bottom = lists.filter(({ items }) => items.length > 0).map(listBlock);
-  const written = sections.map((section) => ({ section, text: sectionText(section) }));
-  const taken = length([...top, ...bottom]) + ROOM.omittedLine + ROOM.below;
-  const kept = new Set<Section>();
-  let free = limit - taken;
+    () => `${marker(title, kind)}\n## edgeguard: ${prose(truncate(title, 200))}`,
+    () => `**${prose(headline)}**`,
+    ...notes.map((note) => (room: number) => `> ${markdownWithin(note, room / 4)}`),
+    ...parts.map((part) => (room: number) => partText(part, room, all)),
+  ].map((write) => budget.add(write));
+  const bottom = lists
+    .filter(({ items }) => items.length > 0)
+    .map((list) => budget.add((room) => listText(list, room)));
   const isUrgent = ({ kind, name }: Section): boolean => urgent.has(`${kind} ${name}`);
-  for (const { section, text } of [
-    ...written.filter((each) => isUrgent(each.section)),
-    ...written.filter((each) => !isUrgent(each.section)),
-  ]) {
-    if (text.length + BETWEEN.length > free) continue;
-    free -= text.length + BETWEEN.length;
-    kept.add(section);
+  const written = new Map<Section, string>();
+  for (const section of [...sections.filter(isUrgent), ...sections.filter((each) => !isUrgent(each))]) {
+    const text = sectionText(section);
+    if (budget.addWhole(text)) written.set(section, text);
   }
-  const left = sections.filter((section) => !kept.has(section));
-  const parts = [
+  const left = sections.filter((section) => !written.has(section));
+  const shown = [
     ...top,
-    ...written.filter(({ section }) => kept.has(section)).map(({ text }) => text),
-    ...(left.length === 0 ? [] : [cutLine(left, limit, all)]),
+    ...sections.flatMap((section) => written.get(section) ?? []),
+    ...(left.length === 0 ? [] : [omittedLine(left, limit, all)]),
     ...bottom,
   ];
-  return `${parts.join(BETWEEN)}\n`;
+  return `${shown.join(BETWEEN)}\n`;
 }
 
 const BETWEEN = "\n\n";
-const length = (parts: readonly string[]): number =>
-  parts.reduce((sum, part) => sum + part.length + BETWEEN.length, 0);
+
+/** @param all the command that lists the rest. */
+function partText({ title, intro, lines, isCollapsed }: Part, room: number, all: string): string {
+  const items = lines.map((line) => lineText(line, room / 4));
+  const body = [
+    ...(intro === undefined ? [] : [markdownWithin(intro, room / 4)]),
+    ...(items.length === 0
+      ? []
+      : [fitLines(items, room, (more) => `- and ${more} more: ${all} shows all of them`).trimEnd()]),
+  ].join(BETWEEN);
+  if (title === undefined) return body;
+  return isCollapsed === true ? details(html(title), body) : `### ${title}${BETWEEN}${body}`;
+}
+
+/** Formats a line as prose, and what's below it verbatim. */
+function lineText({ kind, about, text, below = [] }: Line, room: number): string {
+  const label = kind === undefined ? "" : `**${kind}** `;
+  const start = about === undefined ? label : `${span(truncate(about, 120))}: `;
+  const head = `- ${start}${markdownWithin(text, room)}`;
+  if (below.length === 0) return head;
+  const wrappedLines = below.flatMap((line) => wrapped(truncate(escapeInvisible(line), 2_000)));
+  return `${head}\n\n${codeBlock("text", wrappedLines, room).replace(/^/gm, "  ")}\n`;
+}
+
+function codeBlock(language: string, lines: readonly string[], room: number): string {
+  return fenced(language, fitLines(lines, room, (more) => `… and ${more} more`).split("\n"));
+}
 
 function sectionText({ op, kind, name, summary, blocks }: Section): string {
-  const behind = summary.toString() === "" ? "" : `: ${htmlOf(summary)}`;
+  const behind = summary.toString() === "" ? "" : `: ${inHtml(summary)}`;
   const title = `${OPERATION[op].sign} ${html(kind)} <b>${html(truncate(name, 100))}</b>${behind}`;
   // HTML, because Markdown would read a leading + or - as a list item.
   return blocks.length === 0
     ? `<p>${title}</p>`
-    : details(title, blocks.map((one) => block(one)).join(BETWEEN), "html");
-}
-
-function inventoryParts({ passed, summary, findings }: InventorySummary, all: string): string[] {
-  const line = markdownWithin(summary, ROOM.note);
-  if (passed) return [details(INVENTORY, line)];
-  const items = findings.map((finding) => `- ${markdownWithin(finding, ROOM.inventory / 4)}`);
-  return [
-    `### ${INVENTORY}`,
-    line,
-    fitLines(items, ROOM.inventory, (more) => `- and ${more} more: ${all} shows all of them`),
-  ];
+    : details(title, blocks.map((one) => block(one)).join(BETWEEN));
 }
 
 const MOST_NAMED = 10;
 
-function cutLine(left: readonly Section[], limit: number, all: string): string {
-  const names = left.slice(0, MOST_NAMED).map(({ kind, name }) => nameOf(truncate(`${kind} ${name}`, 80)));
-  const more = left.length > names.length ? " …" : "";
-  const what = say`${words(counted(left.length, "resource"))} left out to stay within the comment's limit of ${words(formatNumber(limit))} characters: ${joined(names)}${words(more)}`;
-  return `_${markdownWithin(what, ROOM.omittedLine - 100)}._ ${all} shows all of them.`;
+function omittedLine(left: readonly Section[], limit: number, all: string): string {
+  const names = left.map(({ kind, name }) => nameOf(truncate(`${kind} ${name}`, 80)));
+  const what = say`${words(counted(left.length, "resource"))} left out to stay within the comment's limit of ${words(formatNumber(limit))} characters: ${someOf(names, MOST_NAMED)}`;
+  return `_${markdownWithin(what, RESERVED_CHARACTERS.omittedLine - 100)}._ ${all} shows all of them.`;
 }
 
-function listBlock({ title, items }: DocumentList): string {
+function listText({ title, items }: DocumentList, room: number): string {
   const hasMore = items.some(({ more }) => more !== undefined);
   const rows = items.map(({ words: what, type, name, more = words("") }) => [
     words(what),
@@ -136,10 +135,10 @@ function listBlock({ title, items }: DocumentList): string {
     ...(hasMore ? [more] : []),
   ]);
   const head = ["", "type", "name", ...(hasMore ? [""] : [])];
-  return details(title, block({ is: "table", head, rows }, ROOM.list));
+  return details(html(title), block({ is: "table", head, rows }, room));
 }
 
-function block(one: Block, room: number = ROOM.block): string {
+function block(one: Block, room = BLOCK_CHARACTERS): string {
   switch (one.is) {
     case "text":
       return markdown(one.text);
@@ -156,13 +155,10 @@ function block(one: Block, room: number = ROOM.block): string {
       return `${head.join("\n")}\n${fitLines(rows, room, (more) => row(one.head.map((_, index) => (index === 0 ? `and ${more} more` : " "))))}`;
     }
     case "code":
-      return fenced(
+      return codeBlock(
         one.language,
-        fitLines(
-          one.lines.map((line) => truncate(line, 500)),
-          room,
-          (more) => `… and ${more} more`,
-        ).split("\n"),
+        one.lines.map((line) => truncate(line, 500)),
+        room,
       );
     case "states":
       return diagram(one);
@@ -197,38 +193,6 @@ function diagram({ edges, now, next }: Extract<Block, { is: "states" }>): string
 /** Returns a state's ID in the diagram. The prefix prevents confusion with Mermaid's keywords. */
 const idOf = (state: string): string => `s_${state}`;
 
-/** Formats dangers, each preceded by its kind and none longer than a quarter of `room`. `all` is the command that lists
- * the rest.
- */
-function phrases(
-  lines: readonly (readonly [kind: string, line: Phrase])[],
-  room: number,
-  all: string,
-): string {
-  return fitLines(
-    lines.map(([kind, line]) => `- **${kind}** ${markdownWithin(line, room / 4)}`),
-    room,
-    (more) => `- and ${more} more: ${all} shows all of them`,
-  );
-}
-
-/** Formats messages: the first line of each as prose, the others below it verbatim. */
-function messages(all: readonly Message[], room: number): string {
-  const items = all.map(({ about, text }) => {
-    const [first = "", ...rest] = text.split("\n");
-    const start = about === undefined ? "" : `${span(truncate(about, 120))}: `;
-    const head = `- ${start}${proseWithin(first, Math.min(2_000, room / 4), prose)}`;
-    if (rest.length === 0) return head;
-    const lines = fitLines(
-      rest.flatMap((line) => wrapped(truncate(escapeInvisible(line), 2_000))),
-      room / 4,
-      (more) => `… and ${more} more`,
-    ).split("\n");
-    return `${head}\n\n${fenced("text", lines).replace(/^/gm, "  ")}\n`;
-  });
-  return fitLines(items, room, (more) => `- and ${more} more`).trimEnd();
-}
-
 const COLUMNS = 100;
 
 /** Wraps and indents a line that would make a code block scroll. */
@@ -244,8 +208,18 @@ function wrapped(line: string): string[] {
 
 const INDENT = 4;
 
-/** Collapses text under a summary line. */
-function details(summary: string, body: string, as: "text" | "html" = "text"): string {
-  const line = as === "html" ? summary : html(summary);
-  return `<details><summary>${line}</summary>\n\n${body}\n\n</details>`;
+/** Collapses text under a summary line, which is HTML. */
+function details(summary: string, body: string): string {
+  return `<details><summary>${summary}</summary>\n\n${body}\n\n</details>`;
+}
+
+/** Formats a phrase in at most `room` characters. Some characters take up eight when escaped. */
+function markdownWithin(phrase: Phrase, room: number): string {
+  let limit = Math.floor(room);
+  let text = markdown(phrase.truncate(limit));
+  while (text.length > room) {
+    limit = Math.floor(limit * 0.7);
+    text = markdown(phrase.truncate(limit));
+  }
+  return text;
 }

@@ -1,4 +1,7 @@
 import { trimEnd } from "../api/printable";
+import { formatNumber } from "../limits/workers";
+import { cellSpan, html, htmlCode, prose, span } from "../runtime/markdown";
+import { truncate } from "../runtime/values";
 
 /**
  * A name or value from the plan within a sentence. It's formatted as code, so that none of it is interpreted as markup.
@@ -21,6 +24,24 @@ export class Phrase {
       bare !== true && /\s/.test(value) ? JSON.stringify(value) : value;
     if (others.length === 0) return typeof first === "string" ? first : first.value;
     return this.parts.map((part) => (typeof part === "string" ? part : quoted(part))).join("");
+  }
+
+  /** Shortens the phrase to at most `limit` characters, with an ellipsis. */
+  truncate(limit: number): Phrase {
+    let left = limit;
+    const parts: (string | Value)[] = [];
+    for (const part of this.parts) {
+      const text = typeof part === "string" ? part : part.value;
+      const shown = left > 0 ? truncate(text, left) : "";
+      parts.push(typeof part === "string" ? shown : { ...part, value: shown });
+      left -= text.length;
+    }
+    return left < 0 ? new Phrase(parts) : this;
+  }
+
+  /** Formats the words with one function and the values with another. */
+  format(words: (text: string) => string, value: (text: string) => string): string {
+    return this.parts.map((part) => (typeof part === "string" ? words(part) : value(part.value))).join("");
   }
 
   toJSON(): string {
@@ -66,10 +87,11 @@ export function joined(phrases: readonly Phrase[], between = ", "): Phrase {
   return new Phrase(phrases.flatMap(({ parts }, index) => (index === 0 ? parts : [between, ...parts])));
 }
 
-/** Joins phrases: `a`, `a and b`, `a, b and c`. */
-export function series(phrases: readonly Phrase[]): Phrase {
-  const last = phrases.slice(-1);
-  return phrases.length < 2 ? joined(last) : joined([joined(phrases.slice(0, -1)), ...last], " and ");
+/** Lists at most `most` of the phrases: `a, b and 3 more`. */
+export function someOf(phrases: readonly Phrase[], most: number, what = "more"): Phrase {
+  const left = phrases.length - most;
+  const shown = joined(phrases.slice(0, most));
+  return left > 0 ? say`${shown} and ${words(formatNumber(left))} ${words(what)}` : shown;
 }
 
 /** Parses the values in a comma-separated list, which may end in `…`. */
@@ -77,3 +99,7 @@ export function valuesOf(listed: string): Phrase {
   const [, names = "", more = ""] = /^(.*?)((?:,)? …)?$/s.exec(listed) ?? [];
   return joined([joined(names.split(", ").map(value)), words(more)], "");
 }
+
+export const markdown = (phrase: Phrase): string => phrase.format(prose, span);
+export const inTable = (phrase: Phrase): string => phrase.format(prose, cellSpan) || " ";
+export const inHtml = (phrase: Phrase): string => phrase.format(html, htmlCode);

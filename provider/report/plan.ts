@@ -6,7 +6,7 @@ import { KEPT } from "../runtime/resource-type";
 import { WIRE_SIGNATURE } from "../runtime/secrets";
 import { partsOfUrn } from "../runtime/urn";
 import { messagesOf, type Diagnostic } from "./diagnostics";
-import { SECRET } from "./values";
+import { SECRET, truncate } from "./values";
 
 /** The operations that steps can have in `pulumi preview --json`. */
 export const OPERATIONS = [
@@ -166,11 +166,12 @@ export function readPlan(text: string): Plan {
   }
   const urn = steps[0]?.urn ?? diagnostics.find((each) => each.urn !== undefined)?.urn;
   const { stack, project } = partsOfUrn(urn ?? "") ?? {};
+  const { steps: merged, refreshed } = applyRefresh(steps, failed);
   return {
     stack,
     project,
-    steps: [...applyRefresh(steps), ...pendingDeletes],
-    refreshed: refreshedOf(steps, failed),
+    refreshed,
+    steps: [...merged, ...pendingDeletes],
     diagnostics,
     complete: hasSames(data),
     maybeCorrupt: data.maybeCorrupt ?? false,
@@ -212,7 +213,8 @@ function isPendingDelete({ op, oldState }: DigestStep): boolean {
 
 function stepOf({ op, urn, oldState, newState, replaceReasons }: DigestStep): Step {
   const parts = partsOfUrn(urn);
-  if (parts === undefined) throw new PlanError(`${NO_PLAN}: ${quoted(urn)} isn't a URN`);
+  if (parts === undefined)
+    throw new PlanError(`${NO_PLAN}: ${JSON.stringify(truncate(urn, 80))} isn't a URN`);
   const { type, name } = parts;
   // The engine shows a resource that the program only reads from now on as replaced, but nothing happens to the object.
   const isReleased = op === "replace" && newState?.external === true && newState.id === oldState?.id;
@@ -311,55 +313,44 @@ function hasSames({ steps, changeSummary }: Digest): boolean {
   return listed >= Math.min(2, changeSummary?.["same"] ?? 0);
 }
 
-function quoted(text: string): string {
-  return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
-}
-
 /** The operations that a refresh step may have. Instead of `refresh`, older engines write what the refresh found. */
 const REFRESH_OPERATIONS: readonly Operation[] = ["refresh", "update", "delete"];
 
 /**
  * Merges the two steps per resource that a plan with `--refresh` has: the refresh with the recorded state, and the
- * program's own step. The merged step says what was changed outside the program.
+ * program's own step, whose old side is what the refresh found. The merged step says what was changed outside the
+ * program.
  */
-function applyRefresh(steps: readonly Step[]): Step[] {
-  if (!isRefreshed(steps)) return [...steps];
-  const recorded = new Map<string, Step>();
+function applyRefresh(steps: readonly Step[], failed: boolean): Pick<Plan, "steps" | "refreshed"> {
+  if (!steps.some(({ op }) => op === "refresh")) return { steps, refreshed: undefined };
+  const refreshes = new Map<string, Step>();
   const left: Step[] = [];
-  for (const step of steps) {
-    const before = recorded.get(step.urn);
-    if (before !== undefined) left.push({ ...step, ...foundByRefresh(before, step) });
-    else if (REFRESH_OPERATIONS.includes(step.op)) recorded.set(step.urn, step);
-    else left.push(step);
-  }
-  return left;
-}
-
-const isRefreshed = (steps: readonly Step[]): boolean => steps.some(({ op }) => op === "refresh");
-
-function foundByRefresh({ old: before }: Step, { op, old: now, new: next }: Step): Pick<Step, "found"> {
-  if (before === undefined) return {};
-  if (op === "create") return { found: "gone" };
-  if (now === undefined) return {};
-  const names = Object.keys({ ...before.inputs, ...now.inputs });
-  const changed = names.filter((name) => !sameJson(before.inputs[name], now.inputs[name]));
-  return changed.length === 0 || next === undefined ? {} : { found: changed.sort() };
-}
-
-/** Pairs each refresh step with the program's own step, whose old side is what the refresh found. */
-function refreshedOf(steps: readonly Step[], failed: boolean): readonly Refreshed[] | undefined {
-  if (!isRefreshed(steps)) return undefined;
-  const first = new Map<string, Step>();
   const next = new Map<string, Step>();
   for (const step of steps) {
-    if (!first.has(step.urn)) first.set(step.urn, step);
-    else if (step.op === "replace" || !next.has(step.urn)) next.set(step.urn, step);
+    const refresh = refreshes.get(step.urn);
+    if (refresh === undefined && REFRESH_OPERATIONS.includes(step.op)) {
+      refreshes.set(step.urn, step);
+      continue;
+    }
+    const merged = refresh === undefined ? step : { ...step, ...foundByRefresh(refresh, step) };
+    left.push(merged);
+    if (step.op === "replace" || !next.has(step.urn)) next.set(step.urn, merged);
   }
-  return [...first.values()].flatMap((step): Refreshed[] => {
+  const refreshed = [...refreshes.values()].flatMap((step): Refreshed[] => {
     const following = next.get(step.urn);
-    if (!REFRESH_OPERATIONS.includes(step.op) || step.old === undefined) return [];
+    if (step.old === undefined) return [];
     if (following === undefined && failed) return []; // The preview didn't get that far.
     const now = following?.op === "create" ? undefined : following?.old;
     return [{ next: following, step, recorded: step.old, now }];
   });
+  return { steps: left, refreshed };
+}
+
+function foundByRefresh({ old: before }: Step, { op, old: now, new: next }: Step): Pick<Step, "found"> {
+  if (before === undefined) return {};
+  if (op === "create") return { found: "gone" };
+  if (now === undefined || next === undefined) return {};
+  const names = Object.keys({ ...before.inputs, ...now.inputs });
+  const changed = names.filter((name) => !sameJson(before.inputs[name], now.inputs[name]));
+  return changed.length === 0 ? {} : { found: changed.sort() };
 }

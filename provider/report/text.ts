@@ -1,40 +1,33 @@
 import Table from "cli-table3";
-import type { Document, ListItem } from "./document";
-import { digestLine, INVENTORY, NEW_VERSIONS } from "./lines";
-import { OPERATION, type Block, type Message, type Section } from "./model";
+import type { Document, Line, ListItem, Part } from "./document";
+import { OPERATION, type Block, type Section } from "./model";
 import { escapeInvisible } from "../api/printable";
-import { counted } from "./values";
 
 /** Formats the whole report for a terminal or log, without truncation. */
-export function toText(document: Document): string {
-  const { title, headline, notes, errors, first, digest, warnings, newVersions, inventory, sections, lists } =
-    document;
+export function toText({ title, headline, notes, parts, sections, lists }: Document): string {
   return [
     `edgeguard: ${escapeInvisible(title)}`,
     headline,
     ...notes.map((note) => `Note: ${escapeInvisible(note.toString())}`),
-    ...listed("The preview failed", errors.map(messageText)),
-    ...listed(
-      "Review these first",
-      first.map(([kind, line]) => `${kind}: ${escapeInvisible(line.toString())}`),
-    ),
-    ...(digest === undefined ? [] : [digestLine(digest).toString()]),
-    ...listed(counted(warnings.length, "warning"), warnings.map(messageText)),
-    ...listed(NEW_VERSIONS, newVersions.map(messageText)),
-    ...(inventory === undefined
-      ? []
-      : [
-          escapeInvisible(`${INVENTORY}: ${inventory.summary.toString()}`),
-          ...listed(
-            "Findings",
-            inventory.findings.map((finding) => escapeInvisible(finding.toString())),
-          ),
-        ]),
+    ...parts.map(part),
     ...sections.map(section),
-    ...lists.flatMap((list) => listed(list.title, list.items.map(itemText), "")),
+    ...lists
+      .filter(({ items }) => items.length > 0)
+      .map((list) => listed(`${list.title}:`, list.items.map(itemText))),
   ]
     .join("\n\n")
     .concat("\n");
+}
+
+function part({ title, intro, lines }: Part): string {
+  const head = [...(title === undefined ? [] : [title]), ...(intro === undefined ? [] : [intro.toString()])];
+  const items = lines.map((line) => `- ${lineText(line)}`);
+  return listed(escapeInvisible(head.join(": ")) + (intro === undefined ? ":" : ""), items);
+}
+
+function lineText({ kind, about = kind, text, below = [] }: Line): string {
+  const first = about === undefined ? text.toString() : `${about}: ${text.toString()}`;
+  return [first, ...below].map(escapeInvisible).join("\n");
 }
 
 function itemText({ sign, type, name, more }: ListItem): string {
@@ -42,15 +35,8 @@ function itemText({ sign, type, name, more }: ListItem): string {
   return escapeInvisible(`${sign} ${type} ${name}${behind}`);
 }
 
-/** @param bullet the text before each item. Items that start with a sign don't need one. */
-function listed(title: string, items: readonly string[], bullet = "- "): string[] {
-  if (items.length === 0) return [];
-  return [`${title}:\n${items.map((item) => `  ${bullet}${item.replaceAll("\n", "\n    ")}`).join("\n")}`];
-}
-
-function messageText({ about, text }: Message): string {
-  const lines = text.split("\n").map(escapeInvisible).join("\n");
-  return about === undefined ? lines : `${escapeInvisible(about)}: ${lines}`;
+function listed(head: string, items: readonly string[]): string {
+  return [head, ...items.map((item) => `  ${item.replaceAll("\n", "\n    ")}`)].join("\n");
 }
 
 function section({ op, kind, name, summary, blocks }: Section): string {

@@ -24,30 +24,27 @@ export function formatValue(given: unknown, limit = MOST_CHARACTERS): string {
 
 /** Formats a value for a table cell or a sentence of the report. */
 export function cell(given: unknown, limit = MOST_CHARACTERS): Phrase {
-  if (given === undefined) return words("–");
-  if (given === UNKNOWN) return words("known after apply");
-  if (given === SECRET) return words(SECRET);
-  return value(formatValue(given, limit));
+  const isWords = given === undefined || given === UNKNOWN || given === SECRET;
+  return (isWords ? words : value)(formatValue(given, limit));
 }
 
-const withoutInvisible = (given: unknown): string => {
+/** Formats a text as it is, unless it's empty or has spaces at an end. */
+function withoutInvisible(given: unknown): string {
   if (given === undefined) return "–";
-  if (given === UNKNOWN) return "known after apply";
-  if (typeof given !== "string") {
-    return escapeInvisible(
-      JSON.stringify(given, (_key, member: unknown) => (member === UNKNOWN ? "known after apply" : member)),
-    );
-  }
-  return given.trim() === given && given !== ""
-    ? escapeInvisible(given)
-    : escapeInvisible(JSON.stringify(given));
-};
+  if (given === UNKNOWN || (typeof given === "string" && given.trim() === given && given !== ""))
+    return given === UNKNOWN ? KNOWN_LATER : escapeInvisible(given);
+  return escapeInvisible(
+    JSON.stringify(given, (_key, member: unknown) => (member === UNKNOWN ? KNOWN_LATER : member)),
+  );
+}
+
+const KNOWN_LATER = "known after apply";
 
 export type Difference = readonly [name: string, before: Phrase, after: Phrase];
 
 /**
- * Returns the arguments that differ, each with its path and the values before and after. Objects are compared property
- * by property.
+ * Returns the arguments that differ, each with its path and the values before and after. Objects, and lists of objects,
+ * are compared member by member.
  */
 export function differences(
   before: JsonObject,
@@ -58,7 +55,7 @@ export function differences(
   return names
     .filter((name) => !leaveOut.includes(name) && !sameJson(before[name], after[name]))
     .flatMap((name): Difference[] => {
-      const [one, other] = [before[name], after[name]];
+      const [one, other] = [before[name], after[name]].map(byIndex);
       const objects = [one, other].every((side) => side === undefined || isJsonObject(side));
       if (objects) {
         return differences(asObject(one), asObject(other)).map(([member, was, is]) => [
@@ -69,6 +66,14 @@ export function differences(
       }
       return [[name, ...showDifference(one, other)]];
     });
+}
+
+/** Converts a list of objects to an object by index and tag, so that a removed tag doesn't look like a changed one. */
+function byIndex(given: unknown): unknown {
+  if (!Array.isArray(given) || given.length === 0 || !given.every(isJsonObject)) return given;
+  const nameOf = (index: number, tag = asText(given[index]?.["tag"])): string =>
+    tag === undefined ? String(index) : `${index} (${tag})`;
+  return Object.fromEntries(given.map((member, index) => [nameOf(index), member]));
 }
 
 const CONTEXT_CHARACTERS = 20;

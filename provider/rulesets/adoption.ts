@@ -1,12 +1,6 @@
 import { isSameExpression } from "../rules-language/argument";
 import { withTimestamp, type Adoption } from "../runtime/adopted";
-import {
-  adopt as adoptExisting,
-  AdoptionError,
-  RENAME_HINT,
-  sharedIdHint,
-  isUnclaimed,
-} from "../runtime/adoption";
+import { adopt as adoptExisting, RENAME_HINT, sharedIdHint, isUnclaimed } from "../runtime/adoption";
 import { asArguments, changesInWords, changesOf, type Changes } from "../runtime/changes";
 import { PartialFailure, type Context } from "../runtime/lifecycle";
 import { omitAbsent } from "../runtime/members";
@@ -14,7 +8,6 @@ import type { JsonObject } from "../runtime/values";
 import {
   differences,
   outputsOf,
-  REF_PREFIX,
   sameVersion,
   desiredRule,
   type Computed,
@@ -24,10 +17,11 @@ import {
 } from "./deployment";
 import { rulesRunningTheSame } from "./duplicates";
 import { findByRef, type RuleWriter } from "./entry-point";
-import { exceptionRef, isSameException, ownExceptions, sameExceptions } from "./exceptions";
+import { isSameException, ownExceptions, sameExceptions } from "./exceptions";
 import { readLiveRule, factsOf } from "./live-rule";
 import { asDeclared } from "./skip";
 import { isInPlace } from "./position";
+import { exceptionRef, REF_PREFIX, unfinishedRef } from "./refs";
 import { reconcileRule, currentRule } from "./reconcile";
 import { definitionOf, type EntryPoint, type ZoneRule } from "./wire";
 
@@ -49,9 +43,10 @@ export interface Existing {
 /**
  * Finds the existing rule that a create should adopt. Undefined if it should create a new one. Looks for, in this
  * order:
- * 1. A rule with the declared ref that an earlier run left behind.
+ * 1. This resource's own rule, or one that an earlier run didn't finish creating.
  * 2. A rule that matches the program, has another default ref of this stack, and isn't owned by any resource.
- * 3. Someone else's rule with the declared ref, or one that runs the same ruleset for the same requests.
+ * 3. The rule with the declared ref, or someone else's that runs the same ruleset for the same requests. With `ifEqual`,
+ *    it has to match, because another team's program may have the same default ref.
  *
  * @throws AdoptionError if `adopt` doesn't allow it, or several rules match. Lists the IDs of the rules.
  */
@@ -61,23 +56,21 @@ export async function chooseExisting(
   prepared: Prepared,
   found: EntryPoint | undefined,
 ): Promise<Existing | undefined> {
-  const { zoneId, adopt = "ifEqual", ref } = declared;
+  const { adopt, ref } = declared;
   const named = findByRef(found, ref);
-  // If this program holds the rule, it's this resource's own, in a replacement.
-  if (named !== undefined && (ref.startsWith(REF_PREFIX) || ctx.holding(named.id) !== undefined)) {
-    if (adopt !== "never") return { rule: named, from: ctx.holding(named.id) === undefined ? "left" : "own" };
-    throw new AdoptionError(
-      `Zone ${zoneId} already has a rule with the ref ${JSON.stringify(ref)} (${named.id}), and adopt: "never" prevents adopting it. ${RENAME_HINT} Otherwise set adopt: "ifEqual", delete that rule, or use a different ref.`,
-    );
-  }
+  const unfinished = findByRef(found, unfinishedRef(ref));
   const running = rulesRunningTheSame(declared, prepared, found);
-  if (named === undefined && adopt !== "never") {
+  if (adopt !== "never") {
+    // If this program holds the rule, it's this resource's own, in a replacement.
+    if (named !== undefined && ctx.holding(named.id) !== undefined) return { rule: named, from: "own" };
+    if (named === undefined && unfinished !== undefined) return { rule: unfinished, from: "left" };
     const [rule, ...more] = running.filter((each) => isPredecessor(ctx, declared, prepared, found, each));
-    if (rule !== undefined && more.length === 0) return { rule, from: "predecessor" };
+    if (named === undefined && rule !== undefined && more.length === 0) return { rule, from: "predecessor" };
   }
   const others = running.filter((each) => !each.ref.startsWith(REF_PREFIX) && isUnclaimed(ctx, each.id));
-  const rule = await adoptOthers(ctx, declared, prepared, found, named, others);
-  return rule === undefined ? undefined : { rule, from: "others" };
+  const rule = await adoptOthers(ctx, declared, prepared, found, named ?? unfinished, others);
+  if (rule === undefined) return undefined;
+  return { rule, from: rule === named && ref.startsWith(REF_PREFIX) ? "left" : "others" };
 }
 
 /** Finds someone else's rule to adopt: the one with the declared ref (`named`), or one that runs the same ruleset. */
@@ -95,7 +88,7 @@ async function adoptOthers(
       ? `runs ${JSON.stringify(prepared.managed.name)} for the same requests`
       : `has the ref ${JSON.stringify(ref)}`;
   const conflictWith = ({ id, description }: ZoneRule): string =>
-    `Rule ${id}${description === "" ? "" : ` (${JSON.stringify(description)})`} in zone ${zoneId} already ${conflict}`;
+    `Rule ${id}${description === "" || ctx.isSecret("description") ? "" : ` (${JSON.stringify(description)})`} in zone ${zoneId} already ${conflict}`;
   const alternative = `use a different ${named === undefined ? "expression" : "ref"}`;
   const differencesOf = (rule: ZoneRule): string[] => [
     ...differences(rule, { ...desiredRule(declared, prepared, rule), ref: rule.ref }, prepared.sharedTags),
@@ -196,7 +189,7 @@ export function adoptionOf(
   if (from === "own" || seen === undefined) return {};
   const { id, ref, description, raw } = rule;
   const found = argumentsOf(declared, prepared, seen, existing);
-  const title = description === "" ? "" : ` ${JSON.stringify(description)}`;
+  const title = description === "" || ctx.isSecret("description") ? "" : ` ${JSON.stringify(description)}`;
   const object = withTimestamp(`rule ${id}${title} in zone ${declared.zoneId}`, raw);
   const kept = keepHint(changesIn(ctx, declared, found)).trimEnd();
   const more = {
@@ -299,7 +292,7 @@ export async function takeOver(
   const inFront = isOwn ? [] : (exceptionsInFront({ ...prepared, ref }, found, rule) ?? []);
   const previous = isOwn ? {} : { previous: snapshotOf(found, rule, inFront) };
   const outputs = (): Computed => ({
-    ...outputsOf(rules.now, currentRule(rules.now, rule), prepared),
+    ...outputsOf(rules.now, currentRule(rules.now, rule), prepared, ctx.isSecret("description")),
     ...previous,
   });
   // Whatever happens next, `previous` has to be recorded.

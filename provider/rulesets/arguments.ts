@@ -5,6 +5,7 @@ import { expression } from "../rules-language/argument";
 import { isId, type LiteralUnion } from "../runtime/fields";
 import { describe } from "../runtime/inputs";
 import { record } from "../runtime/json";
+import { RESERVED_REF } from "./refs";
 import { parseRuleName } from "./rule-names";
 import { parseNameOrId, rulesetId, skip, type SkipArgs } from "./skip";
 
@@ -212,7 +213,13 @@ export const version = z.string().regex(/^(latest|[1-9]\d*)$/, {
     `must be "latest" or a version number as a string, such as "37", not ${describe(input)}`,
 });
 
-export const ref = z.string().min(1, "is empty. Set it to a ref that identifies the rule in the zone");
+export const ref = z
+  .string()
+  .min(1, "is empty. Set it to a ref that identifies the rule in the zone")
+  .refine((given) => !RESERVED_REF.test(given), {
+    error: ({ input }) =>
+      `${describe(input)} ends like a ref that this package gives to an exception ("/exception/1") or to a new rule ("/unfinished"). Use another ref`,
+  });
 
 /** The arguments that determine the overrides. */
 export interface DeclaredOverrides {

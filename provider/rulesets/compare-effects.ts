@@ -38,25 +38,40 @@ export function isWeaker(before: string, after: string): boolean {
 export const effectOf = (rule: Pick<EffectiveRule, "enabled" | "action"> | undefined): string =>
   rule?.enabled === true ? rule.action : "off";
 
+/** A rule before and after a change. It's undefined on a side that doesn't have it. */
+export type RulePair = readonly [before: EffectiveRule | undefined, after: EffectiveRule | undefined];
+
+/** Pairs the rules of two versions of a ruleset, or of one version under two sets of overrides. */
+export function pairRules(before: Applied, after: Applied): RulePair[] {
+  const [was, is] = [before, after].map(
+    ({ managed, overrides }) => new Map(effectiveRules(managed, overrides).map((rule) => [rule.id, rule])),
+  );
+  const ids = new Set([...(is?.keys() ?? []), ...(was?.keys() ?? [])]);
+  return [...ids].map((id): RulePair => [was?.get(id), is?.get(id)]);
+}
+
+/** Rules of a ruleset, and the overrides that apply to them. */
+interface Applied {
+  readonly managed: Pick<ManagedRuleset, "rules">;
+  readonly overrides: Overrides;
+}
+
 export function compareEffects(before: RunningRuleset, after: RunningRuleset): Omit<ComparedRules, "moved"> {
   if (before.managed.id !== after.managed.id) {
     const on = effectiveRules(before.managed, before.overrides).filter(({ enabled }) => enabled).length;
     const line = `${rulesetLabel(before.managed)} no longer runs (${pluralize(on, "rule")} on); ${rulesetLabel(after.managed)} runs instead`;
     return { weaker: [line], stronger: [], digest: listOf([line]).digest };
   }
-  const was = new Map(effectiveRules(before.managed, before.overrides).map((rule) => [rule.id, rule]));
-  const is = new Map(effectiveRules(after.managed, after.overrides).map((rule) => [rule.id, rule]));
   const [weaker, stronger]: [string[], string[]] = [[], []];
   const thresholds = { weaker: [] as string[], stronger: [] as string[] };
   const changes: string[] = [];
-  for (const id of new Set([...was.keys(), ...is.keys()])) {
-    const [one, other] = [was.get(id), is.get(id)];
+  for (const [one, other] of pairRules(before, after)) {
     const [from, to] = [effectOf(one), effectOf(other)];
     // Versions of a ruleset have different rules.
     if (from !== to)
       (isWeaker(from, to) ? weaker : stronger).push(`${from} → ${other === undefined ? "removed" : to}`);
     const [low, high] = [one?.scoreThreshold, other?.scoreThreshold];
-    if (from !== to || low !== high) changes.push(JSON.stringify([id, from, to, low, high]));
+    if (from !== to || low !== high) changes.push(JSON.stringify([(other ?? one)?.id, from, to, low, high]));
     if (one === undefined || other === undefined || low === high) continue;
     const isLess = low === undefined || high === undefined || high > low;
     thresholds[isLess ? "weaker" : "stronger"].push(

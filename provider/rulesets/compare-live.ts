@@ -36,7 +36,7 @@ export async function compareLive(
   const { prepared } = compared;
   const now = await runningRuleset(ctx, compared);
   if (now === undefined) return undefined;
-  return omitAbsent({ ...compareEffects(now, prepared), moved: effectsOfMove(compared) });
+  return omitAbsent({ ...compareEffects(now, prepared), moved: effectsOfMove(ctx, compared) });
 }
 
 async function runningRuleset(
@@ -66,13 +66,10 @@ async function runningRuleset(
  * Finds which skip rules will apply to the rule at its new position, and to which deployments the rule's own exceptions
  * will apply. Undefined if unknown.
  */
-function effectsOfMove({
-  args,
-  prepared,
-  found,
-  olds,
-  existing,
-}: LiveComparison): readonly string[] | undefined {
+function effectsOfMove(
+  ctx: Context,
+  { args, prepared, found, olds, existing }: LiveComparison,
+): readonly string[] | undefined {
   const { position, zoneId } = args;
   if (position === undefined || (existing === undefined && sameJson(position, olds?.position))) return [];
   const own = existing?.rule ?? findByRef(found, olds?.ref ?? args.ref);
@@ -87,11 +84,15 @@ function effectsOfMove({
   const place = placementOf(position, found, zoneId);
   const after = place === undefined ? before : indexAmong(others, place, front, before);
   const { exceptions, managed } = prepared;
+  const ruleLabel = ({ ref, description }: Pick<ZoneRule, "ref" | "description">): string =>
+    JSON.stringify(description === "" || ctx.isSecret("description") ? ref : description);
   const skipRules = others.slice(before, after).flatMap((rule): string[] => {
     const skips = rule.enabled ? skippedBy(rule.skips, managed.id) : undefined;
     return skips === undefined
       ? []
-      : [`skip rule ${ruleLabel(rule)} (${rule.expression}) will apply to this rule`];
+      : [
+          `skip rule ${ruleLabel(rule)}${ctx.isSecret("expression") ? "" : ` (${rule.expression})`} will apply to this rule`,
+        ];
   });
   const reachedRules = others.slice(after, before).flatMap(({ enabled, deploys, ...rule }): string[] => {
     const reaches = exceptions.some(({ skip }) => skippedBy(skip, deploys?.rulesetId ?? "") !== undefined);
@@ -115,6 +116,3 @@ function indexAmong(
   const at = others.findIndex((rule) => rule.id === id);
   return "before" in place ? at : at + 1;
 }
-
-const ruleLabel = ({ ref, description }: Pick<ZoneRule, "ref" | "description">): string =>
-  JSON.stringify(description === "" ? ref : description);

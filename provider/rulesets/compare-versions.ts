@@ -1,8 +1,8 @@
 import { omitAbsent } from "../runtime/members";
 import { pluralize } from "../runtime/values";
-import { effectOf } from "./compare-effects";
+import { effectOf, pairRules } from "./compare-effects";
 import { countByKind, effectiveRules, type EffectiveRule } from "./effective";
-import { levelOf, scoreRuleOf, thresholdLabel } from "./overrides";
+import { scoreRuleOf, thresholdLabel } from "./overrides";
 import type { ManagedRuleset, Overrides } from "./wire";
 
 /**
@@ -18,8 +18,6 @@ export interface VersionRule {
   readonly before?: string;
   /** The rule's effect in the new version. Absent if the rule was removed. */
   readonly after?: string;
-  /** Why the rule's effect changed even though its default didn't: an override now applies, or no longer applies. */
-  readonly reason?: string;
   /** The part of the program that refers to the removed rule, and has no effect in the new version. */
   readonly referredToBy?: "override" | "exception";
 }
@@ -30,10 +28,6 @@ export interface VersionChange {
   readonly to: string;
   /** The rules that differ. Rules whose changed defaults make no difference are left out. */
   readonly rules: readonly VersionRule[];
-  /**
-   * How many rules have a changed default that makes no difference, because an override applies or the rule stays off.
-   */
-  readonly withoutEffect: number;
   /** The score at which the ruleset acts. Present only if it changed. */
   readonly scoreThreshold?: { readonly before?: number; readonly after?: number };
   /** A one-line summary, such as `Cloudflare Managed Ruleset 87 → 88: 1 new rule, 1 on in this zone (1 block)`. */
@@ -74,7 +68,7 @@ export function lackOf(pinned: Version, latest: Version, deployment: Deployment)
     ...goneRules(found, (rule) => `still has ${rule} that version ${latest.version} no longer has`),
     ...otherEffects(found, "would go "),
   ];
-  const summary = `${latest.name} is pinned to ${pinned.version} (${versionsOut(pinned.version, latest.version)}): ${orNothing(parts, deployment)}`;
+  const summary = `${latest.name} is pinned to ${pinned.version} (the latest is ${latest.version}): ${orNothing(parts, deployment)}`;
   return { ...withoutRules(found, deployment), summary };
 }
 
@@ -99,13 +93,9 @@ export function changedRuleLines({ rules }: Pick<VersionChange, "rules">): strin
   };
   const lines = [...rules]
     .sort((a, b) => rank(a) - rank(b))
-    .map(({ id, description, before = "new", after = "gone", reason, referredToBy }) => {
-      const what = [
-        `${before} → ${after}`,
-        ...(reason === undefined ? [] : [reason]),
-        ...(referredToBy === undefined ? [] : [`an ${referredToBy} refers to it`]),
-      ];
-      return `${description === "" ? "a rule" : description} (${id}): ${what.join("; ")}`;
+    .map(({ id, description, before = "new", after = "gone", referredToBy }) => {
+      const why = referredToBy === undefined ? "" : `; an ${referredToBy} refers to it`;
+      return `${description === "" ? "a rule" : description} (${id}): ${before} → ${after}${why}`;
     });
   return lines.length <= SHOWN_RULES
     ? lines
@@ -117,67 +107,31 @@ const SHOWN_RULES = 5;
 type Found = Omit<VersionChange, "summary">;
 
 function compare(former: Version, now: Version, deployment: Deployment): Found {
-  const was = new Map(effectiveRules(former, deployment.overrides).map((rule) => [rule.id, rule]));
-  const is = new Map(effectiveRules(now, deployment.overrides).map((rule) => [rule.id, rule]));
-  const [formerScore, score] = [scoreRuleIn(was, former), scoreRuleIn(is, now)];
-  // Another rule that compares the score continues the former one.
-  const continues = formerScore !== undefined && score !== undefined && !was.has(score.id);
-  const predecessorOf = (rule: EffectiveRule): EffectiveRule | undefined =>
-    continues && rule === score ? formerScore : was.get(rule.id);
-  const effect = (rule: EffectiveRule): string => (deployment.enabled ? effectOf(rule) : "off");
-
-  const reasonIn = deployment.isSecret === true ? (): undefined => undefined : reasonOf;
-  const rules: VersionRule[] = [];
-  let withoutEffect = 0;
-  for (const rule of is.values()) {
-    const { id, description } = rule;
-    const old = predecessorOf(rule);
-    const [before, after] = [old && effect(old), effect(rule)];
-    if (old === undefined || before !== after)
-      rules.push(omitAbsent({ id, description, before, after, reason: old && reasonIn(old, rule) }));
-    else if (defaultOf(old) !== defaultOf(rule)) withoutEffect += 1;
-  }
-  for (const rule of was.values()) {
-    const { id, description } = rule;
-    const referredToBy = refersTo(id, deployment);
-    const isContinued = continues && rule === formerScore && referredToBy === undefined;
-    if (!is.has(id) && !isContinued)
-      rules.push(omitAbsent({ id, description, before: effect(rule), referredToBy }));
-  }
-  const [low, high] = [formerScore?.scoreThreshold, score?.scoreThreshold];
+  const { overrides, enabled } = deployment;
+  const pairs = pairRules({ managed: former, overrides }, { managed: now, overrides });
+  const effect = (rule: EffectiveRule | undefined): string | undefined =>
+    rule && (enabled ? effectOf(rule) : "off");
+  const rules = pairs.flatMap(([old, rule]): VersionRule[] => {
+    const [before, after] = [effect(old), effect(rule)];
+    const { id = "", description = "" } = rule ?? old ?? {};
+    const referredToBy = rule === undefined ? refersTo(id, deployment) : undefined;
+    return before === after ? [] : [omitAbsent({ id, description, before, after, referredToBy })];
+  });
+  const scoreOf = (side: 0 | 1, version: Version): number | undefined =>
+    pairs.find((pair) => pair[side]?.id === scoreRuleOf(version))?.[side]?.scoreThreshold;
+  const [low, high] = [scoreOf(0, former), scoreOf(1, now)];
   const scoreThreshold = low === high ? undefined : omitAbsent({ before: low, after: high });
-  return omitAbsent({ from: former.version, to: now.version, rules, withoutEffect, scoreThreshold });
-}
-
-function scoreRuleIn(rules: ReadonlyMap<string, EffectiveRule>, ruleset: Version): EffectiveRule | undefined {
-  const last = rules.get(scoreRuleOf(ruleset) ?? "");
-  return last?.scoreThreshold === undefined ? undefined : last;
+  return omitAbsent({ from: former.version, to: now.version, rules, scoreThreshold });
 }
 
 const withoutRules = (found: Found, { isSecret = false }: Deployment): Found =>
   isSecret ? { ...found, rules: [] } : found;
-
-const defaultOf = ({ byDefault }: EffectiveRule): string => effectOf(byDefault);
 
 function refersTo(id: string, { overrides, skipped, isSecret }: Deployment): VersionRule["referredToBy"] {
   if (isSecret === true) return undefined;
   if (overrides.rules[id] !== undefined) return "override";
   return skipped.includes(id) ? "exception" : undefined;
 }
-
-/** Returns a text about the override that now applies or no longer applies. Undefined if the rule's default changed. */
-function reasonOf(was: EffectiveRule, is: EffectiveRule): string | undefined {
-  const member = was.enabled === is.enabled ? "action" : "enabled";
-  const [before, after] = [tagOf(was.decided[member]), tagOf(is.decided[member])];
-  if (before === after) return undefined;
-  const [from, to] = [was, is].map(({ tags }) => tags.flatMap((tag) => levelOf(tag) ?? [])[0]);
-  if (from !== undefined && to !== undefined && from !== to) return `paranoia level ${from} → ${to}`;
-  return after === undefined
-    ? `your override for the tag ${JSON.stringify(before)} no longer applies`
-    : `your override for the tag ${JSON.stringify(after)} now applies`;
-}
-
-const tagOf = (decided: string): string | undefined => /^category (.*)$/s.exec(decided)?.[1];
 
 const tally = (effects: readonly string[]): string =>
   countByKind(effects)
@@ -206,11 +160,9 @@ function goneRules({ rules }: Found, text: (rules: string) => string): string[] 
   ];
 }
 
-function otherEffects({ rules, scoreThreshold, withoutEffect }: Found, verb: string): string[] {
-  const kinds = rules.flatMap(({ before, after, reason }) =>
-    before === undefined || after === undefined
-      ? []
-      : [`${verb}${before} → ${after}${reason === undefined ? "" : ` (${reason})`}`],
+function otherEffects({ rules, scoreThreshold }: Found, verb: string): string[] {
+  const kinds = rules.flatMap(({ before, after }) =>
+    before === undefined || after === undefined ? [] : [`${verb}${before} → ${after}`],
   );
   const threshold = (score: number | undefined): string =>
     score === undefined ? "none" : thresholdLabel(score);
@@ -219,25 +171,10 @@ function otherEffects({ rules, scoreThreshold, withoutEffect }: Found, verb: str
     ...(scoreThreshold === undefined
       ? []
       : [`score threshold ${verb}${threshold(scoreThreshold.before)} → ${threshold(scoreThreshold.after)}`]),
-    ...(withoutEffect === 0
-      ? []
-      : [
-          `${pluralize(withoutEffect, "changed default")} ${withoutEffect === 1 ? "makes" : "make"} no difference in this zone`,
-        ]),
   ];
 }
 
 function orNothing(parts: readonly string[], { enabled }: Deployment): string {
-  const text =
-    parts.length === 0 ? "no rules were added or removed, and no defaults changed" : parts.join(", ");
+  const text = parts.length === 0 ? "no rule was added or removed, or does something else" : parts.join(", ");
   return enabled ? text : `${text} (the deployment is disabled)`;
-}
-
-/** Returns which versions are newer: `88 is available`, `88 and 89 are available` or `88 to 95 are available`. */
-function versionsOut(pinned: string, latest: string): string {
-  const first = Number(pinned) + 1;
-  const last = Number(latest);
-  if (!(first <= last)) return `the latest is ${latest}`;
-  if (first === last) return `${last} is available`;
-  return `${first} ${first + 1 === last ? "and" : "to"} ${last} are available`;
 }

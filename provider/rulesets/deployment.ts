@@ -37,9 +37,6 @@ import { idsIn, namesIn, resolveSkip, type RulesetIds } from "./skip";
 
 /** A deployment in its three forms: as declared, as sent, and as recorded. */
 
-/** The prefix of the refs of rules that this package created. */
-export const REF_PREFIX = "edgeguard/";
-
 export interface Declared extends DeclaredOverrides {
   readonly zoneId: string;
   readonly accountId: string;
@@ -267,14 +264,13 @@ export const computed = z.object({
     rulesets: z.record(z.string(), z.string()).exactOptional(),
     /** The version that Cloudflare returned when the rule was last written. */
     version: z.string().exactOptional(),
-    /** An earlier version that a refresh couldn't compare with the latest one. The next refresh tries again. */
-    unread: z.string().exactOptional(),
   }),
 });
 export type Computed = z.infer<typeof computed>;
 
 export type Recorded = Declared & Computed;
 
+/** @param hidesDescriptions whether to leave out other rules' descriptions, because the resource's own one is secret. */
 export function outputsOf(
   found: EntryPoint,
   rule: ZoneRule,
@@ -284,6 +280,7 @@ export function outputsOf(
     rulesetIds,
     ruleIds,
   }: Pick<Prepared, "managed" | "sharedTags" | "rulesetIds" | "ruleIds">,
+  hidesDescriptions = false,
 ): Computed {
   return omitAbsent({
     ruleId: rule.id,
@@ -291,7 +288,7 @@ export function outputsOf(
     entryPointId: found.id,
     rulesetId: managed.id,
     rulesetVersion: managed.version,
-    otherManagedRules: otherManagedRules(found, rule.id),
+    otherManagedRules: otherManagedRules(found, rule.id, hidesDescriptions),
     known: omitAbsent({
       scoreRule: scoreRuleOf(managed),
       sharedTags: sharedTags.map(([one, other]): [string, string] => [one, other]),

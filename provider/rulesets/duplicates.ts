@@ -1,7 +1,7 @@
 import type { Context } from "../runtime/lifecycle";
 import { canonicalExpression } from "../rules-language/equivalence";
-import { sameJson } from "../runtime/values";
-import { REF_PREFIX, type Declared, type Prepared } from "./deployment";
+import type { Declared, Prepared } from "./deployment";
+import { REF_PREFIX } from "./refs";
 import type { EntryPoint, ZoneRule } from "./wire";
 
 /**
@@ -38,15 +38,11 @@ export function duplicatesOfOtherPrograms(
 
 /** Returns the program's deployments that have been checked so far, by zone and ref. */
 export function declaredDeployments(ctx: Context): Map<string, Declared> {
-  return ctx.shared("declared deployments", () => new Map<string, Declared>());
+  return ctx.once("declared deployments", () => new Map<string, Declared>());
 }
 
-/**
- * Finds another resource in the program that deploys the same ruleset for the same requests, if one of the two refers
- * to the ruleset by name and the other by ID. `ManagedRulesetOverride` finds all other
- * duplicates.
- */
-export function duplicateUnderOtherName(
+/** Finds another resource in the program that deploys the same ruleset, by name or by ID, for the same requests. */
+export function duplicateInProgram(
   ctx: Context,
   args: Declared,
   { managed }: Prepared,
@@ -55,7 +51,6 @@ export function duplicateUnderOtherName(
     ({ zoneId, ref, ruleset, expression }) =>
       zoneId === args.zoneId &&
       ref !== args.ref &&
-      !sameJson(ruleset, args.ruleset) &&
       (ruleset.id === managed.id || ruleset.name === managed.name) &&
       meaningOf(expression) === meaningOf(args.expression),
   );

@@ -27,26 +27,18 @@ export function readEntryPoint(ctx: Pick<Context, "api">, zone: string): Promise
   return unlessAbsent(() => ctx.api.get(entryPointPath(zone), { what, schema: entryPoint }));
 }
 
-/** The entry points that this operation has read, by zone. A write to the zone removes its entry. */
-type EntryPointCache = Map<string, Promise<EntryPoint | undefined>>;
-
-const entryPointCache = (ctx: Context): EntryPointCache =>
-  ctx.shared("entry points of managed rules", () => new Map() as EntryPointCache);
+const cacheKey = (zone: string): string => `managed rules of zone ${zone}`;
 
 /** Returns the entry point for a preview. It's read once per operation, and again after a write. */
 export function cachedEntryPoint(ctx: Context, zone: string): Promise<EntryPoint | undefined> {
-  const known = entryPointCache(ctx).get(zone);
-  if (known !== undefined) return known;
-  const reading = readEntryPoint(ctx, zone);
-  entryPointCache(ctx).set(zone, reading);
-  return reading;
+  return ctx.once(cacheKey(zone), () => readEntryPoint(ctx, zone));
 }
 
 /** Returns the zone's entry point, creating it if necessary. Works even if someone else creates it at the same time. */
 export async function ensureEntryPoint(ctx: Context, zone: string): Promise<EntryPoint> {
   const found = await readEntryPoint(ctx, zone);
   if (found !== undefined) return found;
-  entryPointCache(ctx).delete(zone);
+  ctx.forget(cacheKey(zone));
   const path = zoneRulesetsPath(zone);
   try {
     return await createOnce(ctx, {
@@ -104,7 +96,7 @@ export class RuleWriter {
   /** Adds a rule. If the response doesn't arrive, the rule is found by its ref. */
   async add(ref: string, body: JsonObject): Promise<ZoneRule> {
     const { ctx, zone } = this;
-    entryPointCache(ctx).delete(zone);
+    ctx.forget(cacheKey(zone));
     const path = this.#path;
     const added = (found: EntryPoint | undefined): Added[] =>
       (found?.rules ?? []).flatMap((rule) =>
@@ -127,7 +119,7 @@ export class RuleWriter {
   /** Replaces a rule's definition, and its position if the body has one. Repeating it is safe. */
   async change({ id }: Pick<ZoneRule, "id">, body: JsonObject): Promise<void> {
     const { ctx, zone } = this;
-    entryPointCache(ctx).delete(zone);
+    ctx.forget(cacheKey(zone));
     const what = `Changing rule ${id} in zone ${zone}`;
     const options = { what, body, schema: entryPoint, repeatable: true, advice };
     const { result } = await ctx.api.send("PATCH", `${this.#path}/${id}`, options);
@@ -137,7 +129,7 @@ export class RuleWriter {
   /** Deletes a rule, unless it no longer exists. */
   async remove({ id }: Pick<ZoneRule, "id">): Promise<void> {
     const { ctx, zone } = this;
-    entryPointCache(ctx).delete(zone);
+    ctx.forget(cacheKey(zone));
     const what = `Deleting rule ${id} in zone ${zone}`;
     const schema = entryPoint.nullable().catch(null);
     const answer = await unlessAbsent(() => ctx.api.delete(`${this.#path}/${id}`, { what, schema }));
@@ -156,15 +148,27 @@ export interface OtherManagedRule {
   /** The ID of the managed ruleset that it executes. */
   readonly rulesetId: string;
   readonly ref: string;
+  /** Empty if the resource's own description is secret. */
   readonly description: string;
 }
 
 /** Finds the zone's enabled rules that execute a managed ruleset, except the rule with the ID `own`. */
-export function otherManagedRules(found: EntryPoint | undefined, own?: string): OtherManagedRule[] {
+export function otherManagedRules(
+  found: EntryPoint | undefined,
+  own?: string,
+  hidesDescriptions = false,
+): OtherManagedRule[] {
   return (found?.rules ?? []).flatMap(({ id, ref, description, enabled, deploys }) =>
     deploys === undefined || !enabled || id === own
       ? []
-      : [{ ruleId: id, rulesetId: deploys.rulesetId, ref, description }],
+      : [
+          {
+            ruleId: id,
+            rulesetId: deploys.rulesetId,
+            ref,
+            description: hidesDescriptions ? "" : description,
+          },
+        ],
   );
 }
 

@@ -3,6 +3,7 @@ import { normalizeNotation } from "../rules-language/equivalence";
 import { isJsonObject, omit, sameJson, type JsonObject } from "../runtime/values";
 import type { RuleWriter } from "./entry-point";
 import { isForward, type Placement } from "./position";
+import { exceptionRef } from "./refs";
 import { definitionOf, toSkip, type EntryPoint, type Skip, type ZoneRule } from "./wire";
 
 /** A deployment's exceptions: skip rules immediately before it, in order, each with its own ref. */
@@ -13,8 +14,6 @@ export interface Exception {
   readonly description?: string | undefined;
   readonly skip: Skip;
 }
-
-export const exceptionRef = (ref: string, number: number): string => `${ref}/exception/${number}`;
 
 /** What identifies the exceptions of a deployment. */
 export interface ExceptionOwner {
@@ -29,8 +28,12 @@ export interface Deployment extends ExceptionOwner {
   readonly ruleId: string;
 }
 
-/** Returns which of the deployment's exceptions the rule is, counting from 1. Undefined if it isn't one. */
+/**
+ * Returns which of the deployment's exceptions the rule is, counting from 1. Undefined if it isn't one. Only a skip rule
+ * can be one, whatever its ref.
+ */
 function exceptionNumber(rule: ZoneRule, { ref, adopted = [] }: ExceptionOwner): number | undefined {
+  if (rule.skips === undefined) return undefined;
   const prefix = `${ref}/exception/`;
   const number = rule.ref.startsWith(prefix) ? rule.ref.slice(prefix.length) : "";
   if (/^[1-9]\d*$/.test(number)) return Number(number);

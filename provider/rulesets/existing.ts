@@ -4,7 +4,7 @@ import { sameJson, type JsonObject } from "../runtime/values";
 import { readZoneDetails } from "../runtime/zone";
 import { snapshotOf } from "./adoption";
 import type { DeclaredOverrides } from "./arguments";
-import { outputsOf, REF_PREFIX, tagsOf } from "./deployment";
+import { outputsOf, tagsOf } from "./deployment";
 import { readEntryPoint } from "./entry-point";
 import { ownExceptions } from "./exceptions";
 import { findManagedRuleset, managedRulesetsOf, UnknownRulesetError } from "./managed";
@@ -17,6 +17,7 @@ import {
   scoreRuleOf,
   sharedTagsOf,
 } from "./overrides";
+import { REF_PREFIX } from "./refs";
 import { namesIn, skipArgument, type DeclaredSkip } from "./skip";
 import { validate } from "./validate";
 import type { EntryPoint, ManagedRuleset, ManagedRulesetInfo, Overrides, ZoneRule } from "./wire";

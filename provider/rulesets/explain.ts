@@ -1,3 +1,4 @@
+import { cellSpan, prose } from "../runtime/markdown";
 import { omitAbsent } from "../runtime/members";
 import { pluralize } from "../runtime/values";
 import { changeSince, lackOf, type VersionChange } from "./compare-versions";
@@ -181,7 +182,7 @@ const COLUMNS: Readonly<Record<string, (deployment: ExplainedDeployment, number:
   "#": (_, number) => String(number),
   Ruleset: nameOf,
   Version: ({ ruleset }) => ruleset.version ?? "",
-  Requests: ({ expression }) => inlineCode(expression),
+  Requests: ({ expression }) => cellSpan(expression),
   State: ({ enabled }) => (enabled ? "on" : "**off**"),
   "Paranoia level": ({ paranoiaLevel }) => String(paranoiaLevel ?? ""),
   Threshold: ({ scoreThreshold }) => (scoreThreshold === undefined ? "" : thresholdLabel(scoreThreshold)),
@@ -208,14 +209,14 @@ function listsOf(deployment: ExplainedDeployment, number: number): string[] {
   const given = (action: string): ExplainedRule[] => otherAction.filter((rule) => rule.action === action);
   const lines = [
     ...[behind, latestChange].flatMap((change) =>
-      change === undefined ? [] : [escapeText(withoutName(change.summary, deployment))],
+      change === undefined ? [] : [prose(withoutName(change.summary, deployment))],
     ),
     ...groupLines("off", switchedOff),
     ...groupLines("on", switchedOn),
     ...actions.flatMap((action) => groupLines(action, given(action))),
     ...exceptions.map(
       ({ skips, expression, description }) =>
-        `exception for ${inlineCode(expression)}${description === "" ? "" : ` (${escapeText(description)})`}: skips ${skips === "all" ? "the whole ruleset" : pluralize(skips, "rule")}`,
+        `exception for ${cellSpan(expression)}${description === "" ? "" : ` (${prose(description)})`}: skips ${skips === "all" ? "the whole ruleset" : pluralize(skips, "rule")}`,
     ),
   ];
   return lines.length === 0
@@ -234,24 +235,14 @@ function groupLines(what: string, rules: readonly ExplainedRule[]): string[] {
     const group = rules.filter((rule) => rule.by === by);
     const count = `${what}: ${pluralize(group.length, "rule")}`;
     if (by === "ruleset") return `${count}, by an override of the whole ruleset`;
-    if (by !== "rule") return `${count} tagged ${inlineCode(by.slice("category ".length))}`;
+    if (by !== "rule") return `${count} tagged ${cellSpan(by.slice("category ".length))}`;
     const names = group
       .slice(0, SHOWN_RULES)
-      .map(({ id, description }) => `${escapeText(description)} (${inlineCode(id)})`);
+      .map(({ id, description }) => `${prose(description)} (${cellSpan(id)})`);
     return `${count}: ${names.join(", ")}${group.length > SHOWN_RULES ? ", …" : ""}`;
   });
 }
 
 function nameOf({ ruleset }: ExplainedDeployment): string {
-  return escapeText(ruleset.name ?? ruleset.id);
-}
-
-/** Escapes text for Markdown and its tables. */
-function escapeText(text: string): string {
-  return text.replace(/[\\|`*_<>[\]]/g, "\\$&").replace(/\s+/g, " ");
-}
-
-function inlineCode(text: string): string {
-  const fence = text.includes("`") ? "``" : "`";
-  return `${fence}${text.replace(/\|/g, "\\|").replace(/\s+/g, " ")}${fence}`;
+  return prose(ruleset.name ?? ruleset.id);
 }

@@ -43,7 +43,7 @@ export const rulesetRecord = {
 } as const satisfies ShapeOf<Omit<RulesetImpact, keyof ImpactRecord>>;
 
 /** What the report needs to have been looked at before it rules out a loss. */
-export const SEEN = { existingRule: "existingRule", zoneRules: "zoneRules" } as const;
+export const SEEN = { existingRule: "existingRule" } as const;
 
 export function versionMessages(versions: unknown, ref: unknown): Messages {
   const label = `managed ruleset ${JSON.stringify(ref)}: `;

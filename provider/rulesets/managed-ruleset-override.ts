@@ -1,13 +1,10 @@
-import { createHash } from "node:crypto";
 import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
-import { MANAGED_RULES } from "../limits";
 import { expression, expressionWarning, isSameExpression } from "../rules-language/argument";
-import { canonicalExpression } from "../rules-language/equivalence";
 import { CompositeId } from "../runtime/composite-id";
 import { accountId, adopt, zoneId, type Adopt, type LiteralUnion } from "../runtime/fields";
 import { pendingAdoption, type Adopted } from "../runtime/adopted";
-import { defineLifecycle, type Context, type ProgramName, type Review } from "../runtime/lifecycle";
+import { defineLifecycle, type Context, type Findings } from "../runtime/lifecycle";
 import type { CheckFailure } from "../runtime/inputs";
 import { LOCK } from "../runtime/locks";
 import { omitAbsent } from "../runtime/members";
@@ -21,13 +18,11 @@ import {
   computed,
   exceptionIds,
   findOwnRule,
-  isPinned,
   outputsOf,
   prepare,
   prepareForWrite,
   problemsIn,
   liveVersion,
-  REF_PREFIX,
   tagsOf,
   toRequest,
   valuesOfRemoved,
@@ -37,7 +32,7 @@ import {
   type Prepared,
   type PreviousRule,
 } from "./deployment";
-import { declaredDeployments, duplicatesOfOtherPrograms, duplicateUnderOtherName } from "./duplicates";
+import { declaredDeployments, duplicatesOfOtherPrograms, duplicateInProgram } from "./duplicates";
 import { expand, expansionIn, type RulesetExpansion } from "./effective";
 import { readDeployedRuleset, readLiveRule, refreshedFacts } from "./live-rule";
 import {
@@ -47,9 +42,6 @@ import {
   movedScoreRule,
   newsOfPinned,
   newsOfVersion,
-  renamedRuleset,
-  unreportedVersion,
-  type VersionNews,
 } from "./version-changes";
 import {
   ensureEntryPoint,
@@ -71,8 +63,6 @@ import {
   mayNameRules,
   mergeRuleIds,
   recordedRuleIds,
-  renamedRules,
-  rulesRenamedSince,
   resolvedInWords,
   sameMeanings,
   stillNamed,
@@ -82,6 +72,7 @@ import { contradictions } from "./validate";
 import { UnknownRulesetError } from "./managed";
 import { sameCategories, thresholdName } from "./overrides";
 import { isSamePlace, missingAnchor, placementOf, positionOnWrongSide } from "./position";
+import { defaultRef, REF_PREFIX, unfinishedRef } from "./refs";
 import { reconcileRule, currentRule, removeOrRestore } from "./reconcile";
 import { asDeclared } from "./skip";
 import type { ZoneRule } from "./wire";
@@ -125,7 +116,11 @@ export const managedRulesetOverride = defineLifecycle({
   args,
   computed,
   computedInputs: ["expansion", "drift", "ruleIds"],
-  derivedFrom: { ruleIds: ["rules", "exceptions"] },
+  derivedFrom: {
+    ruleIds: ["rules", "exceptions"],
+    otherManagedRules: ["ref", "description"],
+    previous: ["ref", "description", "expression", "exceptions"],
+  },
   record: rulesetRecord,
   hints: [SAVED_PLAN],
   pending: (declared) => [
@@ -154,32 +149,16 @@ export const managedRulesetOverride = defineLifecycle({
   named: (about) => ({ ref: defaultRef(about) }),
   claims: [
     {
-      by: ["zoneId", "ref", "ruleset", "expression"],
+      by: ["zoneId", "ref"],
       of({ ref, ...known }) {
         const zone = args.shape.zoneId.safeParse(known["zoneId"]);
-        const choice = args.shape.ruleset.safeParse(known["ruleset"]);
-        const requests = args.shape.expression.safeParse(known["expression"]);
-        if (!zone.success || !choice.success || !requests.success) return [];
+        if (!zone.success) return [];
         return [
           {
             key: `${zone.data} ${String(ref)}`,
             clash: `have the same ref ${JSON.stringify(ref)} in zone ${zone.data}. Change one of the refs`,
           },
-          {
-            key: `${zone.data} ${canonicalJson(choice.data)} ${canonicalExpression(requests.data) ?? ""}`,
-            clash: `execute the same managed ruleset for the same requests in zone ${zone.data}, so it will run twice`,
-            warnOnly: true,
-          },
         ];
-      },
-    },
-    {
-      by: Object.keys(COMPARED_ARGS.shape),
-      of(known) {
-        const { data } = COMPARED_ARGS.safeParse(known);
-        if (data === undefined) return [];
-        const clash = `declare the same rule in zone ${data.zoneId}, with identical arguments. Remove one of the two resources`;
-        return [{ key: canonicalJson(data), clash }];
       },
     },
   ],
@@ -266,8 +245,7 @@ export const managedRulesetOverride = defineLifecycle({
       );
     const isNew = olds["zoneId"] !== args.zoneId;
     const existing = isNew ? await chooseExisting(ctx, args, prepared, found) : undefined;
-    const other = duplicateUnderOtherName(ctx, args, prepared);
-    // The class warns about duplicates within the program.
+    const other = duplicateInProgram(ctx, args, prepared);
     const isOther = ({ id, ref }: ZoneRule): boolean =>
       ref !== olds["ref"] && id !== existing?.rule.id && ctx.holding(id) === undefined;
     const duplicate = duplicatesOfOtherPrograms(args, prepared, found).find(isOther);
@@ -282,7 +260,7 @@ export const managedRulesetOverride = defineLifecycle({
     const deployed = declaredVersion(args, prepared);
     const since = isNew ? undefined : recordedVersion(args, olds);
     const versions = [
-      ...(since === undefined ? [] : (await newsOfVersion(ctx, since, deployed)).lines),
+      ...(since === undefined ? [] : await newsOfVersion(ctx, since, deployed)),
       ...(await newsOfPinned(ctx, args, deployed)),
     ];
     const compared = await compareLive(ctx, {
@@ -295,8 +273,6 @@ export const managedRulesetOverride = defineLifecycle({
     });
     const named = await lookUpRules(ctx, args, { ...prepared, accountId: args.accountId }, ruleIds);
     const gone = goneRules(ctx, named, managed.id);
-    const remaining = named.filter(({ rule }) => rule !== undefined);
-    for (const line of renamedRules(ctx, args, remaining, managed.id)) ctx.warnOnce(line);
     const rulesByName = resolvedInWords(ctx, named, managed.id);
     const expansion: RulesetExpansion = {
       ...expand(managed, args, overrides),
@@ -305,7 +281,7 @@ export const managedRulesetOverride = defineLifecycle({
     const adopts = existing === undefined ? {} : adoptionOf(ctx, args, prepared, found, existing);
     return {
       computed: { expansion, ...(Object.keys(ruleIds).length === 0 ? {} : { ruleIds }) },
-      seen: [SEEN.existingRule, SEEN.zoneRules],
+      seen: [SEEN.existingRule],
       found: omitAbsent({ compared, versions: versions.length === 0 ? undefined : versions }),
       failures: [...problemsIn(ctx, args, prepared), ...gone, ...identicalDuplicate(args, other)],
       ...adopts,
@@ -317,7 +293,7 @@ export const managedRulesetOverride = defineLifecycle({
   // The check has already read the ruleset.
   review({ ctx, state, args, inputs, change }) {
     if (args === undefined || change !== "update") return Promise.resolve([]);
-    const version = async (): Promise<Review> => {
+    const version = async (): Promise<Findings> => {
       const resolved = recordedRuleIds(inputs);
       const prepared = await prepare(ctx, args, resolved);
       const { rulesetId, rulesetVersion, known, ruleIds = {} } = state;
@@ -339,11 +315,13 @@ export const managedRulesetOverride = defineLifecycle({
     const wanted = desiredRule(args, prepared);
     const position =
       args.position === "last" ? undefined : placementOf(args.position, rules.now, args.zoneId);
-    // The rule is enabled only once its exceptions exist, so that it never blocks what they except.
-    const waits = args.exceptions !== undefined && wanted.enabled;
-    const definition = toRequest({ ...wanted, enabled: wanted.enabled && !waits });
-    const rule = await rules.add(args.ref, { ...definition, ...omitAbsent({ position }) });
-    const outputs = (): Computed => outputsOf(rules.now, currentRule(rules.now, rule), prepared);
+    // The rule is enabled only once its exceptions exist, so that it never blocks what they except. Until then, its ref
+    // tells the next run that it isn't finished.
+    const first =
+      args.exceptions === undefined ? wanted : { ...wanted, enabled: false, ref: unfinishedRef(args.ref) };
+    const rule = await rules.add(first.ref, { ...toRequest(first), ...omitAbsent({ position }) });
+    const isHidden = ctx.isSecret("description");
+    const outputs = (): Computed => outputsOf(rules.now, currentRule(rules.now, rule), prepared, isHidden);
     await recordOnFailure(rule.id, outputs(), () =>
       reconcileRule(rules, args, prepared, { rule, wanted, placing: "none" }),
     );
@@ -357,35 +335,22 @@ export const managedRulesetOverride = defineLifecycle({
     const { deploys } = rule;
     const managed = await readDeployedRuleset(ctx, state.accountId, rule);
     const isOtherRuleset = deploys !== undefined && deploys.rulesetId !== state.rulesetId;
-    let news: VersionNews = { lines: [] };
     const versions: string[] = [];
     if (managed !== undefined && !isOtherRuleset) {
-      for (const line of [
-        ...missingInVersion(ctx, managed, state),
-        ...movedScoreRule(managed, state),
-        ...renamedRuleset(managed, state),
-        ...(await rulesRenamedSince(ctx, state, managed)),
-      ])
+      for (const line of [...missingInVersion(ctx, managed, state), ...movedScoreRule(managed, state)])
         ctx.say.warn(line);
       const before = found.rules.slice(0, found.rules.indexOf(rule));
       const live = { managed, version: deploys?.version, deployment: deploymentIn(before, rule) };
-      news = await newsOfVersion(ctx, state, live);
-      versions.push(...news.lines, ...(await newsOfPinned(ctx, state, live)));
+      versions.push(...(await newsOfVersion(ctx, state, live)), ...(await newsOfPinned(ctx, state, live)));
       ctx.tell(versionMessages(versions, state.ref));
     }
     const facts = refreshedFacts(state.known, managed, { isOtherRuleset });
     const live = readLiveRule(state, facts, found, rule, { ref: state.ref, adopted: exceptionIds(state) });
     const skipped = (state.exceptions ?? []).map(({ skip }) => skip);
-    const expansion = expansionIn(state);
-    // The next preview reports newer versions only. A ruleset or version that drifted isn't the declared one's latest.
-    const followsLatest = !isOtherRuleset && !isPinned(deploys?.version) && news.unread === undefined;
-    const reported =
-      expansion.latest === undefined || !followsLatest ? undefined : managed?.version || undefined;
     const now = {
       ...state,
       ...live,
       ...(versions.length === 0 ? {} : { impact: { versions } }),
-      ...(reported === undefined ? {} : { expansion: { ...expansion, latest: reported } }),
       ruleset: isOtherRuleset ? { id: deploys.rulesetId } : state.ruleset,
       version: liveVersion(state, deploys?.version),
       exceptions: live.exceptions?.map((each, index) => ({
@@ -402,12 +367,8 @@ export const managedRulesetOverride = defineLifecycle({
       rulesetId: deploys?.rulesetId ?? state.rulesetId,
       // A response may leave the version out.
       rulesetVersion: managed?.version || state.rulesetVersion,
-      otherManagedRules: otherManagedRules(found, rule.id),
-      known: omitAbsent({
-        ...state.known,
-        sharedTags: facts.sharedTagsAmong(tagsOf(state)),
-        unread: managed === undefined ? state.known.unread : news.unread,
-      }),
+      otherManagedRules: otherManagedRules(found, rule.id, ctx.isSecret("description")),
+      known: { ...state.known, sharedTags: facts.sharedTagsAmong(tagsOf(state)) },
     };
     // Recorded unchanged, even if no program may declare it. Properties without a value are left out.
     return now as unknown as OverrideState;
@@ -440,14 +401,9 @@ export const managedRulesetOverride = defineLifecycle({
     const rules = new RuleWriter(ctx, args.zoneId, found);
     const adopted = exceptionIds(state);
     await reconcileRule(rules, args, prepared, { rule, wanted, adopted, formerRef: state.ref, placing });
-    const outputs = outputsOf(rules.now, currentRule(rules.now, rule), prepared);
-    const unread = unreportedVersion(
-      ctx,
-      { ...state, ref: args.ref },
-      { ...prepared, version: args.version },
-    );
-    const known = omitAbsent({ ...outputs.known, unread });
-    return { ...outputs, known, ...omitAbsent({ previous: state.previous }) };
+    const isHidden = ctx.isSecret("description");
+    const outputs = outputsOf(rules.now, currentRule(rules.now, rule), prepared, isHidden);
+    return { ...outputs, ...omitAbsent({ previous: state.previous }) };
   },
 
   async delete({ ctx, state }) {
@@ -532,9 +488,9 @@ export interface ManagedRulesetOverrideArgs {
    * The rule's ref, which identifies it in the zone. Two resources of a program can't share one. A default ref longer
    * than 120 characters becomes `edgeguard/` and a digest. Updates in place.
    *
-   * If a rule with this ref exists, a new resource continues with it if the ref begins with `edgeguard/`. With any
-   * other ref, the rule counts as someone else's, and `adopt` decides whether to adopt it. Such a rule keeps its own
-   * ref.
+   * If a rule with this ref exists, `adopt` decides whether a new resource adopts it: by default, only if it matches the
+   * program, because another team may use the same names. A destroy deletes it if the ref begins with `edgeguard/`, and
+   * otherwise restores it. A ref can't end in `/exception/1` or another number, or in `/unfinished`.
    *
    * You can rename the resource without an alias. It adopts the old name's rule if the rule still has the default ref,
    * matches the program and belongs to no other resource in it. The rule gets the new ref, and nothing is deleted.
@@ -752,10 +708,7 @@ function recordedVersion(
   };
 }
 
-/**
- * Returns a failure if two resources are identical, except that one refers to the ruleset by name and the other by ID.
- * The class `ManagedRulesetOverride` finds all other identical resources.
- */
+/** Returns a failure if two resources are identical, because each would adopt the other's rule. */
 function identicalDuplicate(args: Declared, other: Declared | undefined): readonly CheckFailure[] {
   const whole = (each: Declared): string =>
     canonicalJson({ ...pick({ ...each }, Object.keys(COMPARED_ARGS.shape)), ruleset: "", expression: "" });
@@ -764,17 +717,12 @@ function identicalDuplicate(args: Declared, other: Declared | undefined): readon
   return [{ property: "ruleset", reason }];
 }
 
-function defaultRef({ project, stack, name }: ProgramName): string {
-  const full = `${REF_PREFIX}${project}/${stack}/${name}`;
-  if (full.length <= MANAGED_RULES.MAX_DEFAULT_REF_CHARACTERS) return full;
-  return `${REF_PREFIX}${createHash("sha256").update(full).digest("hex").slice(0, 40)}`;
-}
-
 /** Returns why a destroy keeps the rule, if another resource has adopted it in the meantime. Otherwise undefined. */
 function otherOwner(ctx: Context, state: OverrideState, { id, ref }: ZoneRule): string | undefined {
   // A rule that was created again under another ID.
   if (ctx.holding(id) === "made") return "another resource has adopted it.";
   // A rule that this resource created, with a ref that this package gave it for another resource.
-  if (state.previous !== undefined || ref === state.ref || !ref.startsWith(REF_PREFIX)) return undefined;
+  const isOwn = ref === state.ref || ref === unfinishedRef(state.ref);
+  if (state.previous !== undefined || isOwn || !ref.startsWith(REF_PREFIX)) return undefined;
   return `its ref is ${JSON.stringify(ref)}, so another resource has probably adopted it. If not, delete the rule in the dashboard.`;
 }

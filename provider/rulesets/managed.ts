@@ -89,15 +89,10 @@ export function isIncomplete(ruleset: ManagedRuleset): boolean {
  * again.
  */
 async function readOnce<T>(ctx: Context, key: string, read: () => Promise<T>): Promise<T> {
-  const answers = ctx.shared("managed rulesets", () => new Map<string, Promise<unknown>>());
-  const known = answers.get(key) as Promise<T> | undefined; // A given key always has a value of the same type.
-  if (known !== undefined) return await known;
-  const reading = read();
-  answers.set(key, reading);
   try {
-    return await reading;
+    return await ctx.once(key, read);
   } catch (error) {
-    answers.delete(key);
+    ctx.forget(key);
     throw error;
   }
 }
@@ -109,7 +104,7 @@ export function readVersion(
   id: string,
   version = "latest",
 ): Promise<ManagedRuleset> {
-  return readOnce(ctx, `${account} ${id} ${version}`, () =>
+  return readOnce(ctx, `managed ruleset ${account} ${id} ${version}`, () =>
     readManagedRuleset(ctx.api, account, id, version),
   );
 }
@@ -131,7 +126,7 @@ export function readVersionOnce(
 
 /** Returns the account's managed rulesets, read once per operation. */
 export function managedRulesetsOf(ctx: Context, account: string): Promise<ManagedRulesetInfo[]> {
-  return readOnce(ctx, `list ${account}`, () => listManagedRulesets(ctx.api, account));
+  return readOnce(ctx, `managed rulesets of ${account}`, () => listManagedRulesets(ctx.api, account));
 }
 
 /**

@@ -226,47 +226,6 @@ export function resolvedInWords(ctx: Context, rules: readonly LookedUpRule[], ow
   return [...new Set(lines)];
 }
 
-/**
- * Warns about names that no longer match exactly the rule that they were resolved to. `validate` reports rules that no
- * longer exist in the deployed ruleset.
- */
-export function renamedRules(
-  ctx: Context,
-  { ref }: { readonly ref: string },
-  rules: readonly LookedUpRule[],
-  own: string,
-): string[] {
-  return rules.flatMap(({ name, property, argument, id, in: ruleset, rule, matches }) => {
-    const isSame = matches.length === 1 && matches[0]?.id === id;
-    if (isSame || (rule === undefined && ruleset.id === own)) return [];
-    const start = `managed ruleset ${JSON.stringify(ref)}:`;
-    if (ctx.isSecret(argument)) return [`${start} ${argument}: ${RENAMED_SECRET}`];
-    if (rule === undefined) return [`${start} ${property}: ${goneRule(name, id, ruleset)}.`];
-    const now = matches.length > 1 ? `${matches.length} rules: ` : matches.length === 1 ? "" : "no rule";
-    return [
-      `${start} ${property}: ${JSON.stringify(name)} was resolved to rule ${describeRule(rule)}. In version ${ruleset.version} of ${rulesetLabel(ruleset)}, the name matches ${now}${listRules(matches)}. The resource still uses rule ${id}. To stop this warning, declare this ID or the ID of the rule that you mean.`,
-    ];
-  });
-}
-
-/** Warns about names in a recorded declaration that no longer match exactly the rule that they were resolved to. */
-export async function rulesRenamedSince(
-  ctx: Context,
-  { accountId, ref, rules, exceptions, ruleIds = {}, known }: RecordedNaming,
-  managed: ManagedRuleset,
-): Promise<string[]> {
-  const where = { accountId, managed, rulesetIds: known.rulesets ?? {} };
-  const found = await lookUpRules(ctx, { rules, exceptions }, where, ruleIds);
-  return renamedRules(ctx, { ref }, found, managed.id);
-}
-
-interface RecordedNaming extends Naming {
-  readonly accountId: string;
-  readonly ref: string;
-  readonly ruleIds?: RuleIds | undefined;
-  readonly known: { readonly rulesets?: RulesetIds | undefined };
-}
-
 function goneRule(name: string, id: string, ruleset: ManagedRuleset): string {
   return `${JSON.stringify(name)} was resolved to rule ${id}, which no longer exists in ${rulesetLabel(ruleset)}, so this entry skips nothing. Name another rule, or remove the entry`;
 }
@@ -280,6 +239,3 @@ export function goneRules(ctx: Context, rules: readonly LookedUpRule[], own: str
   );
   return withoutSecrets(ctx, gone);
 }
-
-const RENAMED_SECRET =
-  "a rule name in this secret argument no longer matches exactly the rule that it was resolved to. The resource still uses that rule. To stop this warning, declare the rule's ID.";

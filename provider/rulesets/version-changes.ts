@@ -1,4 +1,4 @@
-import { ApiError, isAbsent } from "../api/errors";
+import { ApiError } from "../api/errors";
 import { escapeInvisible } from "../api/printable";
 import type { Context } from "../runtime/lifecycle";
 import {
@@ -26,11 +26,7 @@ import type { ManagedRuleset, Skip, ZoneRule } from "./wire";
 interface Recorded extends Declared {
   readonly rulesetId: string;
   readonly rulesetVersion: string;
-  readonly known: {
-    readonly scoreRule?: string | undefined;
-    readonly version?: string | undefined;
-    readonly unread?: string | undefined;
-  };
+  readonly known: { readonly scoreRule?: string | undefined; readonly version?: string | undefined };
   readonly ruleIds?: RuleIds | undefined;
 }
 
@@ -69,52 +65,38 @@ function skippedRules(skips: readonly (Skip | undefined)[], rulesetId: string): 
     .filter((id) => typeof id === "string");
 }
 
-/** What a refresh or a preview found out about new versions. */
-export interface VersionNews {
-  readonly lines: readonly string[];
-  /** The previous version, if it couldn't be read. The next refresh compares with it. */
-  readonly unread?: string;
-}
-
 /**
  * Returns what the ruleset's new version changes for a deployment that doesn't pin one. Reads the previous version only
- * if the latest one differs from the recorded one.
+ * if the latest one differs from the recorded one. A version is reported once, even if the previous one can't be read.
  */
 export async function newsOfVersion(
   ctx: Context,
-  recorded: Recorded,
+  { accountId, rulesetId, rulesetVersion: former, version: recorded, known }: Recorded,
   { managed, version, deployment }: DeployedVersion,
-): Promise<VersionNews> {
-  const { accountId, rulesetId } = recorded;
-  const former = formerVersion(recorded, { managed, version });
-  if (former === undefined) return { lines: [] };
-  if (managed.version === "") return { lines: [], unread: former };
-  reportedVersions(ctx).add(deploymentKey(recorded));
-  const count = incomparable(managed) === undefined ? `${rulesNow(managed, deployment)}. ` : "";
-  const unknown = (why: string): string =>
-    `${headline({ version: former }, managed)}: ${count}${why}, so what changed isn't known`;
+): Promise<string[]> {
+  const isNew = ![former, managed.version].includes("") && former !== managed.version;
+  if (!isNew || rulesetId !== managed.id || isPinned(version) || isPinned(recorded ?? known.version))
+    return [];
+  const unknown = (why: string): string[] => {
+    const count = incomparable(managed) === undefined ? `${rulesNow(managed, deployment)}. ` : "";
+    return [
+      versionMessage(
+        `${headline({ version: former }, managed)}: ${count}${why}, so what changed isn't known`,
+      ),
+    ];
+  };
   try {
     const earlier = await readVersionOnce(ctx, accountId, rulesetId, former);
     const why = incomparable(earlier, former) ?? incomparable(managed);
-    if (why !== undefined) return { lines: [versionMessage(unknown(why))] };
+    if (why !== undefined) return unknown(why);
     const change = changeSince(earlier, managed, shownOf(ctx, deployment));
-    return { lines: [versionMessage(change.summary, change)] };
+    return [versionMessage(change.summary, change)];
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    const { status } = error;
-    if (isAbsent(error))
-      return { lines: [versionMessage(unknown(`Cloudflare no longer serves version ${former}`))] };
-    const why = `Version ${former} couldn't be read (${status === undefined ? "no response" : `HTTP ${status}`})`;
-    const lines = [versionMessage(unknown(why))];
-    if (!mayPass(status)) return { lines };
-    reportedVersions(ctx).delete(deploymentKey(recorded));
-    return { lines, unread: former };
+    return unknown(
+      `Version ${former} couldn't be read (${error.status === undefined ? "no response" : `HTTP ${error.status}`})`,
+    );
   }
-}
-
-/** Whether the next attempt may succeed. Other errors are permanent, so they're reported only once. */
-function mayPass(status: number | undefined): boolean {
-  return status === undefined || status === 408 || status === 429 || status >= 500;
 }
 
 /** Marks the deployment as secret if an argument is, so that the comparison leaves out single rules. */
@@ -124,35 +106,6 @@ function shownOf(ctx: Context, deployment: Deployment): Deployment {
   );
   return { ...deployment, isSecret };
 }
-
-/**
- * Returns the previous version if an update uses a new one without having reported what it changes. The next refresh
- * compares with the previous version.
- */
-export function unreportedVersion(
-  ctx: Context,
-  recorded: Recorded,
-  deployed: Pick<DeployedVersion, "managed" | "version">,
-): string | undefined {
-  return reportedVersions(ctx).has(deploymentKey(recorded)) ? undefined : formerVersion(recorded, deployed);
-}
-
-/** Returns the version to compare with. Undefined if it's the current one, or a version is or was pinned. */
-function formerVersion(
-  { rulesetId, rulesetVersion, known, ...recorded }: Recorded,
-  { managed, version }: Pick<DeployedVersion, "managed" | "version">,
-): string | undefined {
-  const former = known.unread ?? rulesetVersion;
-  const isOther = former !== "" && former !== managed.version && rulesetId === managed.id;
-  return isOther && !isPinned(version) && !isPinned(recorded.version ?? known.version) ? former : undefined;
-}
-
-/** The deployments whose new version this operation has reported. */
-function reportedVersions(ctx: Context): Set<string> {
-  return ctx.shared("reported versions", () => new Set<string>());
-}
-
-const deploymentKey = ({ zoneId, ref }: Declared): string => `${zoneId} ${ref}`;
 
 /** Returns why a response can't be used to compare versions. Undefined if it can. */
 export function incomparable(managed: ManagedRuleset, asked = managed.version): string | undefined {
@@ -204,15 +157,6 @@ export async function versionToCompare(
     if (error instanceof ApiError) return undefined;
     throw error;
   }
-}
-
-/** Warns if the program names a ruleset that Cloudflare has renamed. */
-export function renamedRuleset(managed: ManagedRuleset, recorded: Recorded): string[] {
-  const { name } = recorded.ruleset;
-  if (name === undefined || managed.name === "" || managed.name === name) return [];
-  return [
-    `${label(recorded)}: Cloudflare renamed the ruleset ${JSON.stringify(name)} to ${JSON.stringify(managed.name)}. Change \`ruleset\` in the program; a preview that changes the resource will fail until then.`,
-  ];
 }
 
 /** Warns about settings for tags or rules that this version of the ruleset doesn't have. */

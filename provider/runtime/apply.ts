@@ -24,11 +24,11 @@ export async function create<Shape extends z.ZodRawShape, Computed extends objec
         args,
         inputs: pick(inputs, resource.computedInputs),
       });
-      host.ledger.enter(lifecycle.type, id, "made");
+      host.record.hold(lifecycle.type, id, "made");
       const adopted = adopts === undefined ? undefined : resource.adopted(adopts, inputs, host.redact);
       if (adopts !== undefined && adopted !== undefined) {
-        host.infoOnce(adoptionLine(adopts, adopted));
-        if (adopts.afterwards !== undefined) host.infoOnce(`${adopts.what}: ${adopts.afterwards}`);
+        host.say.info(adoptionLine(adopts, adopted));
+        if (adopts.afterwards !== undefined) host.say.info(`${adopts.what}: ${adopts.afterwards}`);
       }
       return { id, outs: resource.outputs(args, withAdopted(inputs, adopted), computed) };
     }),
@@ -118,7 +118,7 @@ export async function readExisting<Shape extends z.ZodRawShape, Computed extends
   const { type } = resource.lifecycle;
   const result = await read(resource, host, id, props);
   if (result.id === "") throw new Error(missing(type, given));
-  host.ledger.enterRead(type, id);
+  host.record.read(type, id);
   return result;
 }
 
@@ -139,7 +139,7 @@ export async function update<Shape extends z.ZodRawShape, Computed extends objec
   const args = resource.args(news);
   return await handingOverHalf(resource, host, news, () =>
     host.exclusively(lifecycle.lock(args), async () => {
-      if (host.ledger.holding(type, id) === "made") {
+      if (host.record.holding(type, id) === "made") {
         throw new Error(
           `${type} ${id} was adopted by another resource in this program, whose arguments match those that this resource had before. ` +
             "Nothing was changed. Give the other resource different arguments, or add an alias to this resource, then run `pulumi up` again.",
@@ -148,7 +148,7 @@ export async function update<Shape extends z.ZodRawShape, Computed extends objec
       const inputs = pick(news, resource.computedInputs);
       const ctx = host.context(type, resource.about(news));
       const computed = await lifecycle.update({ ctx, id, state, args, inputs });
-      host.ledger.enter(type, id, "changed");
+      host.record.hold(type, id, "changed");
       return { outs: resource.outputs(args, withAdopted(news, olds[ADOPTED]), computed) };
     }),
   );
@@ -162,7 +162,7 @@ async function remove<Shape extends z.ZodRawShape, Computed extends object>(
 ): Promise<void> {
   const { lifecycle } = resource;
   const { type, lostOnHandOver = "" } = lifecycle;
-  const whyKept = host.ledger.whyKept(type, id);
+  const whyKept = host.record.whyKept(type, id);
   if (whyKept === "adopted") {
     const kept = `${type} ${id} is kept: another resource in this program adopted it. Nothing was sent.`;
     host.say.info(`${kept} ${lostOnHandOver}`.trimEnd());
@@ -194,7 +194,7 @@ async function handingOverHalf<T, Shape extends z.ZodRawShape, Computed extends 
     return await work();
   } catch (error) {
     if (!(error instanceof PartialFailure)) throw error;
-    host.ledger.enter(resource.lifecycle.type, error.id, "made");
+    host.record.hold(resource.lifecycle.type, error.id, "made");
     const properties = resource.partialOutputs(inputs, error.computed as object, error.reached);
     const message = host.presentable(error.message);
     throw Object.assign(new Error(message), { id: error.id, properties, reasons: [message] });

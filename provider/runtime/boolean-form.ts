@@ -65,7 +65,7 @@ export async function inEitherForm<T>(
 }
 
 function knownOf(ctx: Context, key: string): Known {
-  return ctx.shared(`form of ${key}`, (): Known => ({ form: "string", accepted: false }));
+  return ctx.once(`form of ${key}`, (): Known => ({ form: "string", accepted: false }));
 }
 
 function isRefusal(error: unknown): error is ApiError {

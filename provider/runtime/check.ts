@@ -4,7 +4,7 @@ import { ADOPTED, adoptionLine } from "./adopted";
 import { IMPACT, revisionOf } from "./impact";
 import type { Host } from "./host";
 import { checkInputs, type CheckFailure } from "./inputs";
-import type { Args, Findings, Lifecycle, LiveChecks, Rule } from "./lifecycle";
+import type { AboutResource, Args, Findings, Lifecycle, LiveChecks, Rule } from "./lifecycle";
 import { liveFindings } from "./live";
 import { namesOfSecrets } from "./secrets";
 import {
@@ -58,11 +58,11 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
     Object.assign(inputs, pick(computed, resource.computedInputs));
     problems.push(...wrong);
     collected.add(findings);
-    if (typeof findings.pendingWork === "string") host.warnOnce(findings.pendingWork);
+    if (typeof findings.pendingWork === "string") host.say.warn(findings.pendingWork);
     if (adopts === undefined) return;
     const adopted = resource.adopted(adopts, inputs, host.redact);
     inputs[ADOPTED] = adopted;
-    host.infoOnce(adoptionLine(adopts, adopted));
+    host.say.info(adoptionLine(adopts, adopted));
   };
   const unchanged = sameJson(pick(olds, resource.argKeys), pick(inputs, resource.argKeys));
 
@@ -72,13 +72,14 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
   );
   const { failed, warnings } = byRules(rules, inputs as Args<Shape>, corrected, valid);
   problems.push(...failed);
-  if (!unchanged) for (const warning of warnings) host.warnOnce(warning); // Only in the run that changes the resource.
+  if (!unchanged) for (const warning of warnings) host.say.warn(warning); // Only in the run that changes the resource.
+  problems.push(...clashes(lifecycle, host, about, { inputs, valid }));
 
   // 3. Checks on this machine.
   const hasUnknownInputs = hasUnknown(omit(inputs, lifecycle.deriveWithout ?? []));
   if (problems.length === 0 && lifecycle.derive !== undefined && !hasUnknownInputs) {
     const args = hasUnknown(inputs) ? (inputs as Args<Shape>) : resource.args(inputs); // `derive` ignores unknown inputs.
-    const ctx = host.probeContext(lifecycle.type, about);
+    const ctx = host.context(lifecycle.type, about, host.probe);
     add(await lifecycle.derive({ ctx, args, olds, hints: resource.hints(news) }));
   }
 
@@ -97,7 +98,7 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
   if (unknown.length > 0) skipped.push(notKnownYet(unknown));
   else if (problems.length === 0) {
     const args = resource.args(inputs);
-    const ctx = host.probeContext(lifecycle.type, about);
+    const ctx = host.context(lifecycle.type, about, host.probe);
     const request = { ctx, args, olds, inputs: pick(inputs, resource.computedInputs) };
     const live = async (): Promise<LiveChecks> => (await lifecycle.live?.(request)) ?? {};
     if (!same || lifecycle.liveAlways?.(args) === true)
@@ -124,6 +125,25 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
   if (problems.length === 0)
     host.declared.set(resource.fingerprint(inputs), { hasPendingWork: collected.hasPendingWork });
   return { inputs, failures: refusals(host, problems) };
+}
+
+/** Records what the resource declares, and returns failures for what another resource in the program declares as well. */
+function clashes(
+  { type, claims = [] }: Pick<Lifecycle<z.ZodRawShape, object>, "type" | "claims">,
+  host: Host,
+  { name = "", holder = name }: AboutResource,
+  { inputs, valid }: { readonly inputs: JsonObject; readonly valid: ReadonlySet<string> },
+): CheckFailure[] {
+  const known = claims.filter(({ by }) => by.every((key) => valid.has(key)));
+  const found = known.flatMap((rule) => rule.of(pick(inputs, rule.by)));
+  return found.flatMap(({ key, clash, warnOnly = false }) => {
+    const first = host.record.declare(`${type} ${key}`, { name, holder });
+    if (first.holder === holder) return [];
+    const reason = `${type} "${first.name}" and "${name}" ${clash}.`;
+    if (!warnOnly) return [{ property: "", reason }];
+    host.say.warn(reason);
+    return [];
+  });
 }
 
 /** Whether an input that counts as a change is as recorded. */

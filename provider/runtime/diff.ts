@@ -1,8 +1,8 @@
 import type { z } from "zod";
 import type { ResourceType } from "./resource-type";
 import type { Host } from "./host";
-import { liveCheck } from "./live";
-import type { Review } from "./lifecycle";
+import { liveFindings } from "./live";
+import type { Findings } from "./lifecycle";
 import { hasUnknown, pick, sameJson, type JsonObject } from "./values";
 
 export interface DiffResult {
@@ -35,12 +35,12 @@ export async function diff<Shape extends z.ZodRawShape, Computed extends object>
   const change = replaces.length > 0 ? "replacement" : changed.length > 0 ? "update" : "none";
   // After a crash between a create and the delete of its predecessor, the state contains both. The delete happens now.
   if (change !== "replacement")
-    host.ledger.enter(lifecycle.type, id, change === "none" ? "unchanged" : "changing");
-  const { failures = [], pendingWork } = await reviewed(resource, host, { id, olds, news, change });
+    host.record.hold(lifecycle.type, id, change === "none" ? "unchanged" : "changing");
+  const { failures = [], pendingWork = false } = await reviewed(resource, host, { id, olds, news, change });
   if (failures.length > 0) throw new Error(failures.map(({ reason }) => reason).join(" "));
-  if (pendingWork !== undefined) host.warnOnce(pendingWork);
+  if (typeof pendingWork === "string") host.say.warn(pendingWork);
   return {
-    changes: changed.length > 0 || pendingWork !== undefined || declared.hasPendingWork,
+    changes: changed.length > 0 || pendingWork !== false || declared.hasPendingWork,
     changed,
     replaces,
   };
@@ -55,11 +55,11 @@ async function reviewed<Shape extends z.ZodRawShape, Computed extends object>(
     news,
     change,
   }: { id: string; olds: JsonObject; news: JsonObject; change: "none" | "update" | "replacement" },
-): Promise<Review> {
+): Promise<Findings> {
   const { lifecycle } = resource;
   if (lifecycle.review === undefined) return {};
   const checks = await lifecycle.review({
-    ctx: host.probeContext(lifecycle.type, resource.about(news)),
+    ctx: host.context(lifecycle.type, resource.about(news), host.probe),
     id,
     // Read lazily, so that an unreadable state fails only the checks that need it.
     get state() {
@@ -69,12 +69,9 @@ async function reviewed<Shape extends z.ZodRawShape, Computed extends object>(
     inputs: pick(news, resource.computedInputs),
     change,
   });
-  let review: Review = {};
-  for (const each of checks) {
-    const found = await liveCheck(host, each);
-    if (!("skipped" in found)) review = { ...review, ...found };
-    if (review.failures !== undefined) break; // The preview fails anyway.
-  }
+  let review: Findings = {};
+  for await (const found of liveFindings(host, () => Promise.resolve(checks)))
+    review = { ...review, ...found };
   return review;
 }
 

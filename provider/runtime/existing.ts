@@ -1,19 +1,13 @@
 import type * as pulumi from "@pulumi/pulumi";
 import type { CompositeId, ObjectAddress, Scope } from "./composite-id";
+import type { Facts } from "./lifecycle";
 import { refusal } from "./program";
 
 /** Checks how a program refers to existing objects: the ID that it passes to `get`, and the option `import`. */
 
-/** How to address existing objects of a type. */
-export interface ExistingObjects {
-  readonly type: string;
-  readonly compositeId: CompositeId;
-  readonly importedWith?: string;
-}
-
 /** Throws if an ID isn't a composite ID of the type. If the ID isn't known yet, the provider checks it later. */
 export function checkCompositeId(
-  { type, compositeId }: ExistingObjects,
+  { type, compositeId }: Facts,
   name: string,
   id: pulumi.Input<pulumi.ID>,
 ): void {
@@ -27,10 +21,7 @@ export function checkCompositeId(
 }
 
 /** Returns the resource's ID as recorded in the state. The SDK would keep the composite ID. */
-export function ownId(
-  { compositeId }: ExistingObjects,
-  id: pulumi.Output<pulumi.ID>,
-): pulumi.Output<pulumi.ID> {
+export function ownId({ compositeId }: Facts, id: pulumi.Output<pulumi.ID>): pulumi.Output<pulumi.ID> {
   return id.apply((given) => compositeId.parse(given).id);
 }
 
@@ -39,7 +30,7 @@ export function ownId(
  * import, which would fail without giving a reason.
  */
 export function refuseImport(
-  { type, compositeId, importedWith }: ExistingObjects,
+  { type, compositeId, importedWith }: Facts,
   name: string,
   args: object,
   id: string,

@@ -9,10 +9,9 @@ import { keyedDigest, listOf } from "./impact";
 import { Seen } from "../api/quote";
 import { RateBudget } from "../api/rate-budget";
 import { Redactor } from "../api/redact";
-import { Ledger } from "./ledger";
-import type { LedgerJournal } from "./ledger-journal";
 import type { AboutResource, Context, Messages } from "./lifecycle";
 import { Locks } from "./locks";
+import { OperationRecord } from "./operation-record";
 import { readSettings, secretsIn, SettingsError, type ConfigGetter, type Settings } from "./settings";
 import { secretsOf, type Credential } from "../api/credential";
 
@@ -23,10 +22,8 @@ export interface HostOptions {
   readonly out?: { info(line: string): void; warn(line: string): void };
   readonly signal?: AbortSignal;
   readonly closing?: AbortSignal;
-  /**
-   * Records the objects that this process manages, and lists those that the engine's other provider processes manage.
-   */
-  readonly journal?: LedgerJournal | undefined;
+  /** The record that the engine's provider processes share. By default, one of this process alone. */
+  readonly record?: OperationRecord | undefined;
   /** Why this host can't do any work. Undefined if it can. */
   readonly problem?: string | undefined;
   /** Waits for a number of milliseconds. Tests replace it to save time. */
@@ -39,10 +36,10 @@ export interface HostOptions {
 const CALL = new AsyncLocalStorage<Call>();
 
 /**
- * What all resources in one operation share: settings, connections, rate budget, locks, the ledger, and cached reads.
+ * What all resources in one operation share: settings, connections, rate budget, locks, the operation's record, and cached reads.
  */
 export class Host {
-  readonly ledger: Ledger;
+  readonly record: OperationRecord;
   readonly #locks = new Locks();
   /**
    * The checked inputs of each resource in this operation, as keys, and whether the resource has pending work. The
@@ -51,8 +48,7 @@ export class Host {
   readonly declared = new Map<string, { readonly hasPendingWork: boolean }>();
   readonly #options: HostOptions;
   readonly #logged = new Set<string>();
-  readonly #read = new Map<string, Promise<unknown>>();
-  readonly #shared = new Map<string, unknown>();
+  readonly #kept = new Map<string, unknown>();
   readonly #redactor = new Redactor();
   #settings: Settings | undefined;
   #connections: Connections | undefined;
@@ -61,7 +57,7 @@ export class Host {
 
   constructor(options: HostOptions) {
     this.#options = options;
-    this.ledger = new Ledger(options.journal);
+    this.record = options.record ?? new OperationRecord();
     this.#redactor.add(...secretsIn(options.config, options.env ?? process.env));
   }
 
@@ -98,22 +94,10 @@ export class Host {
     return this.#probe;
   }
 
-  /** @param about the resource that the context is for. */
-  context(type: string, about: AboutResource = {}): Context {
-    return this.#contextOf(this.api, type, about);
-  }
-
-  probeContext(type: string, about: AboutResource = {}): Context {
-    return this.#contextOf(this.probe, type, about);
-  }
-
   /** Runs work while no other resource in the program, with any provider, is running work with this key. */
   async exclusively<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const { journal } = this.#options;
     const options = { pause: this.#pause, say: this.say };
-    return await this.#locks.with(key, () =>
-      journal === undefined ? work() : journal.exclusively(key, options, work),
-    );
+    return await this.#locks.with(key, () => this.record.exclusively(key, options, work));
   }
 
   get inFlight(): number {
@@ -126,14 +110,20 @@ export class Host {
     return key === "" ? undefined : keyedDigest(key, value);
   }
 
-  #contextOf(api: EdgeApi, type: string, { name, secrets = [], skipped = [] }: AboutResource): Context {
+  /** @param about the resource that the context is for. */
+  context(
+    type: string,
+    { name, holder, secrets = [], skipped = [] }: AboutResource = {},
+    api = this.api,
+  ): Context {
     return {
       name,
+      holder,
       api,
       settings: this.settings,
       say: this.say,
-      warnOnce: (line) => this.warnOnce(line),
       once: this.once,
+      forget: (key) => void this.#kept.delete(key),
       redact: this.redact,
       isSecret: (argument) => secrets.includes(argument),
       list: (names, from) =>
@@ -143,19 +133,13 @@ export class Host {
       tell: this.tell,
       skip: (reason) => {
         skipped.push(this.redact(reason));
-        this.warnOnce(`live check skipped: ${reason}`);
+        this.say.warn(`live check skipped: ${reason}`);
       },
       pause: this.#pause,
-      shared: this.#share,
-      holding: (id) => this.ledger.holding(type, id),
-      othersHold: (idPrefix) => this.ledger.othersHold(type, idPrefix),
+      holding: (id) => this.record.holding(type, id),
+      othersHold: (id) => this.record.othersHold(type, id),
     };
   }
-
-  readonly #share = <T>(key: string, make: () => T): T => {
-    if (!this.#shared.has(key)) this.#shared.set(key, make());
-    return this.#shared.get(key) as T; // One key is only ever made by one function.
-  };
 
   readonly #pause = async (ms: number): Promise<void> => {
     const stop = AbortSignal.any(
@@ -169,30 +153,25 @@ export class Host {
     }
   };
 
+  /** Prints messages, each once per operation, even if several resources say the same. */
   readonly say = {
-    info: (line: string): void => this.#say("info", line),
-    warn: (line: string): void => this.#say("warn", line),
+    info: (line: string): void => this.#once("info", line, line),
+    warn: (line: string, key = line): void => this.#once("warn", line, key),
   };
 
-  /** Warns once per operation, even if several resources give the same warning. */
-  readonly warnOnce = (line: string, key = line): void => this.#once("warn", line, key);
-
-  /** The same as `warnOnce`, but as an info message. */
-  readonly infoOnce = (line: string): void => this.#once("info", line, line);
-
-  /** Prints messages about findings, each once per operation. */
+  /** Prints messages about findings. */
   readonly tell = ({ infos = [], warnings = [] }: Messages): void => {
-    for (const line of infos) this.infoOnce(line);
-    for (const line of warnings) this.warnOnce(line);
+    for (const line of infos) this.say.info(line);
+    for (const line of warnings) this.say.warn(line);
   };
 
-  /** Reads once per operation. A failed read is also remembered, so that other resources don't repeat it. */
-  readonly once = <T>(key: string, read: () => Promise<T>): Promise<T> => {
-    const found = this.#read.get(key) as Promise<T> | undefined; // One key is only ever read by one function.
-    if (found !== undefined) return found;
-    const reading = read();
-    this.#read.set(key, reading);
-    return reading;
+  /** Makes or reads once per operation. A failed read is also kept, so that other resources don't repeat it. */
+  readonly once = <T>(key: string, make: () => T): T => {
+    if (!this.#kept.has(key)) this.#kept.set(key, make());
+    const kept = this.#kept.get(key) as T; // One key is only ever made by one function.
+    // What another resource has read may contain values that are secret in this one.
+    if (kept instanceof Promise) void kept.then(CALL.getStore()?.hideTwins, () => undefined);
+    return kept;
   };
 
   /** Removes secrets of the configuration, the environment and the current call from a text. */
@@ -239,7 +218,7 @@ export class Host {
       ...options,
       connections: (this.#connections ??= new Connections({ concurrency })),
       redactor: this.#redactor,
-      log: { ...this.say, debug: (line) => (debugging ? this.say.info(`debug: ${line}`) : undefined) },
+      log: { ...this.say, debug: (line) => (debugging ? this.#print("info", `debug: ${line}`) : undefined) },
       ...(signal === undefined ? {} : { signal }),
       ...(closing === undefined ? {} : { closing }),
     });
@@ -248,10 +227,10 @@ export class Host {
   #once(level: "info" | "warn", line: string, key: string): void {
     if (this.#logged.has(key)) return;
     this.#logged.add(key);
-    this.say[level](line);
+    this.#print(level, line);
   }
 
-  #say(level: "info" | "warn", line: string): void {
+  #print(level: "info" | "warn", line: string): void {
     const out = this.#options.out ?? PROCESS;
     out[level](`edgeguard: ${this.presentable(line)}`);
   }

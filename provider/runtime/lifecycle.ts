@@ -2,11 +2,10 @@ import type { z } from "zod";
 import type { EdgeApi } from "../api/client";
 import type { Redactor } from "../api/redact";
 import type { Adoption } from "./adopted";
-import type { ClaimRule } from "./claims";
 import type { CompositeId, ObjectAddress } from "./composite-id";
 import type { Listed, RecordShape } from "./impact";
 import type { CheckFailure } from "./inputs";
-import type { Holding } from "./ledger";
+import type { Holding } from "./operation-record";
 import type { Settings } from "./settings";
 import type { JsonObject } from "./values";
 
@@ -14,6 +13,8 @@ import type { JsonObject } from "./values";
 export interface AboutResource {
   /** The resource's name in the program. */
   readonly name?: string | undefined;
+  /** Identifies the resource within its program, because resources in different components may have the same name. */
+  readonly holder?: string | undefined;
   /** Arguments that are secret. */
   readonly secrets?: readonly string[];
   /** Receives the reasons for skipped live checks. */
@@ -31,12 +32,12 @@ export interface ProgramName {
 export interface Context {
   /** The resource's name in the program, for messages. */
   readonly name: string | undefined;
+  /** Identifies the resource within its program. Undefined outside a check. */
+  readonly holder: string | undefined;
   readonly api: EdgeApi;
   readonly settings: Settings;
-  /** Prints messages for the whole stack. Use it sparingly, because they appear on every run. */
+  /** Prints messages for the whole stack, each once per operation. Use it sparingly, because they appear on every run. */
   readonly say: { info(line: string): void; warn(line: string): void };
-  /** Warns once per operation, even if several resources give the same warning. */
-  warnOnce(line: string): void;
   /**
    * Removes this call's secrets from a text that will be recorded. Text that's printed or thrown is always redacted.
    */
@@ -51,22 +52,20 @@ export interface Context {
    * digest is keyed by the credential.
    */
   list(names: Iterable<string>, from: readonly string[]): Listed;
-  /** Prints messages about findings, each once per operation. */
+  /** Prints messages about findings. */
   tell(messages: Messages): void;
   /** Records that a live check was skipped, and warns once. */
   skip(reason: string): void;
-  /** Returns a value that all resources in the operation share. */
-  shared<T>(key: string, make: () => T): T;
-  /** Reads once per operation, even if several resources ask. */
-  once<T>(key: string, read: () => Promise<T>): Promise<T>;
+  /** Makes or reads a value once per operation, for all resources. */
+  once<T>(key: string, make: () => T): T;
+  /** Makes `once` read again, after a write. */
+  forget(key: string): void;
   /**
    * Returns what a resource in this operation does with the object of this type and ID. Undefined if none manages it.
    */
   holding(id: string): Holding | undefined;
-  /**
-   * Whether a resource of this type with another provider manages or reads an object whose ID begins with this prefix.
-   */
-  othersHold(idPrefix: string): boolean;
+  /** Whether a resource of this type with another provider manages or reads the object with this ID, or a part of it. */
+  othersHold(id: string): boolean;
   /** Waits. Ends early if the operation is aborted. */
   pause(ms: number): Promise<void>;
 }
@@ -91,11 +90,6 @@ export interface Findings {
 /** What a type's live checks return: what they found, or checks that don't stop each other. */
 export type LiveChecks = Findings | readonly (() => Promise<Findings>)[];
 
-/** What reviewing an existing resource in a preview finds. The engine passes on nothing of it, so it's never recorded. */
-export interface Review extends Pick<Findings, "failures"> {
-  readonly pendingWork?: string;
-}
-
 /** What a record's messages need in addition to the record. */
 export interface MessageContext {
   readonly name: string | undefined;
@@ -105,6 +99,22 @@ export interface MessageContext {
 export interface Messages {
   readonly infos?: readonly string[];
   readonly warnings?: readonly string[];
+}
+
+/** Something that only one resource in a program may manage, and the message if two resources declare it. */
+export interface Claim {
+  readonly key: string;
+  /** The text that follows `"a" and "b" …` in the message. */
+  readonly clash: string;
+  /** Whether a clash is a warning instead of an error. */
+  readonly warnOnly?: boolean;
+}
+
+/** Determines what a resource claims from some of its arguments, once all of them are known and valid. */
+export interface ClaimRule {
+  /** Arguments that the claims depend on, whether or not they're set. */
+  readonly by: readonly string[];
+  of(known: JsonObject): readonly Claim[];
 }
 
 /** A check that involves several arguments. It's skipped as long as an argument that it `needs` is unknown. */
@@ -127,6 +137,24 @@ export type State<Shape extends z.ZodRawShape, Computed extends object> = Args<S
  */
 export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object>
   extends Data<Shape, Computed>, Hooks<Shape, Computed> {}
+
+/** The parts of a lifecycle that don't depend on the types of its arguments, for the classes and the provider plugin. */
+export interface Facts {
+  readonly type: string;
+  readonly compositeId: CompositeId;
+  readonly importedWith?: string;
+  readonly args: { readonly shape: Readonly<Record<string, unknown>> };
+  readonly computed: { readonly shape: Readonly<Record<string, unknown>> };
+  readonly computedInputs?: readonly string[];
+  readonly replaceOn: readonly string[];
+  readonly compared?: { readonly ignore: readonly string[] };
+  readonly fromSettings?: Readonly<Record<string, unknown>>;
+  readonly secret?: Readonly<Record<string, unknown>>;
+  readonly secretOutputs?: readonly string[];
+  readonly derivedFrom?: Readonly<Record<string, readonly string[]>>;
+  readonly named?: (about: ProgramName) => JsonObject;
+  readonly claims?: readonly ClaimRule[];
+}
 
 /** A declaration whose arguments may be unknown. */
 interface Declared {
@@ -201,7 +229,7 @@ interface Data<Shape extends z.ZodRawShape, Computed extends object> {
   readonly secret?: Readonly<Partial<Record<keyof Shape & string, (hide: Redactor, value: unknown) => void>>>;
   /** Outputs and computed inputs that are always secret. */
   readonly secretOutputs?: readonly string[];
-  /** Computed inputs that reveal arguments. They're secret if one of these arguments is. */
+  /** Computed inputs and outputs that reveal arguments, or an existing object's values of them. They're secret if one of these arguments is. */
   readonly derivedFrom?: Readonly<Record<string, readonly (keyof Shape & string)[]>>;
   /** Arguments that may still be unknown when `derive` is called. It receives them as the engine sends them. */
   readonly deriveWithout?: readonly (keyof Shape & string)[];
@@ -230,16 +258,6 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
     /** The additional inputs that the class passed to the check. They aren't recorded. */
     readonly hints: JsonObject;
   }): Promise<Findings>;
-  /**
-   * Compares a valid declaration with the program's others of this type, if no class does that. Throws if they
-   * contradict each other.
-   */
-  compare?(request: {
-    readonly ctx: Context;
-    readonly inputs: JsonObject;
-    /** Identifies the resource within its program. */
-    readonly holder: string;
-  }): Promise<void>;
   /** 3. Called by check: whether `live` is called in every preview, not only for a new or changed resource. */
   liveAlways?(args: Args<Shape>): boolean;
   /**
@@ -255,7 +273,7 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
   }): Promise<LiveChecks>;
   /**
    * 5. Called by diff, for an existing resource that's still declared. Returns the results of live checks. If it
-   * throws, the preview fails. `args` is undefined as long as an argument is unknown.
+   * throws, the preview fails. Only failures and pending work count: the engine passes nothing on. `args` is undefined as long as an argument is unknown.
    */
   review?(request: {
     readonly ctx: Context;
@@ -265,7 +283,7 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
     /** The computed inputs that `check` returned. */
     readonly inputs: JsonObject;
     readonly change: "none" | "update" | "replacement";
-  }): Promise<readonly (() => Promise<Review>)[]>;
+  }): Promise<readonly (() => Promise<Findings>)[]>;
   /** 6. Called by create. `inputs` are the computed inputs of the check. `adopts` becomes the output `adopted`. */
   create(request: {
     readonly ctx: Context;

@@ -10,7 +10,7 @@ import type { Context, Findings, LiveChecks } from "./lifecycle";
  */
 
 /** Runs a live check. If it can't run, returns why. */
-export async function liveCheck<T extends object>(
+async function liveCheck<T extends object>(
   host: Host,
   at: () => Promise<T>,
 ): Promise<T | (Pick<Findings, "failures"> & { readonly skipped?: string })> {
@@ -22,7 +22,7 @@ export async function liveCheck<T extends object>(
     if (provesFailure(error)) return { failures: [{ property: "", reason: error.message }] };
     const reason = skipReason(error);
     if (reason === undefined) throw error;
-    host.warnOnce(`live checks skipped: ${reason}`, "live checks skipped");
+    host.say.warn(`live checks skipped: ${reason}`, "live checks skipped");
     return { skipped: host.redact(reason) };
   }
 }

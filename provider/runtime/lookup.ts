@@ -157,7 +157,7 @@ export async function unlessSkipped<T, S>(
     return await work();
   } catch (error) {
     if (!(error instanceof MissingCredentialsError && isPreview)) throw error;
-    host.warnOnce(`${what}: skipped in this preview. ${error.message}`, `no credentials for ${what}`);
+    host.say.warn(`${what}: skipped in this preview. ${error.message}`, `no credentials for ${what}`);
     return skipped;
   }
 }

@@ -4,15 +4,9 @@ import { omitUndefined, isJsonObject, omit, pick, type JsonObject } from "./valu
 
 /** Converts API records: names become camelCase, and fields that this version doesn't know go into `extra`. */
 
-/** Fields that may be missing, depending on the plan. Null counts as missing. */
-export const optionalText = z.string().nullish().transform(orAbsent);
-export const optionalTexts = z.array(z.string()).nullish().transform(orAbsent);
-export const optionalBoolean = z.boolean().nullish().transform(orAbsent);
-export const optionalNumber = z.number().nullish().transform(orAbsent);
-
-function orAbsent<T>(value: T): NonNullable<T> | undefined {
-  return value ?? undefined;
-}
+/** Returns the schema of a field that may be missing, depending on the plan. Null counts as missing. */
+export const optional = <T>(schema: z.ZodType<T>) =>
+  schema.nullish().transform((value) => value ?? undefined);
 
 /** An object type without null and undefined. Properties whose value may be missing are optional. */
 export type Present<T, Missing = null | undefined> = {

@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { doubtfulConfig, unknownConfigKeys } from "./settings";
 
-/** Checks a program's stack configuration, and keeps values per run of the program. */
+/** Checks a program's stack configuration, and tells runs of programs apart. */
 
 /**
  * Creates an error for the program's author whose message says what's wrong and where. It has no stack trace, because
@@ -18,18 +18,18 @@ export function refusal(message: string): pulumi.RunError {
  * run.
  */
 export function checkStackConfig(): void {
-  perRun(CONFIG_SEEN, () => {
-    const config = pulumi.runtime.allConfig();
-    const [problem] = unknownConfigKeys(Object.keys(config));
-    if (problem !== undefined) throw refusal(`edgeguard: ${problem}`);
-    const doubts = doubtfulConfig(config, {
-      project: pulumi.getProject(),
-      isSecret: isConfigSecret,
-      env: process.env,
-    });
-    for (const doubt of doubts) void pulumi.log.warn(`edgeguard: ${doubt}`);
-    return true;
+  const run = currentRun() ?? NO_PROGRAM;
+  if (CONFIG_SEEN.has(run)) return;
+  const config = pulumi.runtime.allConfig();
+  const [problem] = unknownConfigKeys(Object.keys(config));
+  if (problem !== undefined) throw refusal(`edgeguard: ${problem}`);
+  const doubts = doubtfulConfig(config, {
+    project: pulumi.getProject(),
+    isSecret: isConfigSecret,
+    env: process.env,
   });
+  for (const doubt of doubts) void pulumi.log.warn(`edgeguard: ${doubt}`);
+  CONFIG_SEEN.add(run);
 }
 
 /**
@@ -52,7 +52,7 @@ function isConfigSecret(key: string): boolean {
   return typeof known !== "function" || Reflect.apply(known, pulumi.runtime, [key]) === true;
 }
 
-const CONFIG_SEEN = new WeakMap<object, boolean>();
+const CONFIG_SEEN = new WeakSet<object>();
 const NO_PROGRAM = {}; // A class is being used outside any run. The SDK refuses that next.
 
 /**
@@ -61,17 +61,4 @@ const NO_PROGRAM = {}; // A class is being used outside any run. The SDK refuses
  */
 export function currentRun(): object | undefined {
   return pulumi.runtime.getStackResource() ?? pulumi.runtime.getMonitor();
-}
-
-/**
- * Returns a value that's kept per run of a program. Call it before awaiting anything, because the run may end during
- * the wait.
- */
-export function perRun<T>(values: WeakMap<object, T>, make: () => T): T {
-  const run = currentRun() ?? NO_PROGRAM;
-  const found = values.get(run);
-  if (found !== undefined) return found;
-  const made = make();
-  values.set(run, made);
-  return made;
 }

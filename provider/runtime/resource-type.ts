@@ -6,8 +6,8 @@ import { ADOPTED, adoptedOf, type Adopted, type Adoption } from "./adopted";
 import { checkInputs, type CheckFailure } from "./inputs";
 import type { AboutResource, Args, Lifecycle, State } from "./lifecycle";
 import { changesOf } from "./changes";
-import { namesOfSecrets, SECRETS, keysIn } from "./secrets";
-import { canonicalJson, omitUndefined, omit, pick, type JsonObject } from "./values";
+import { keysIn, memberNamesIn, namesOfSecrets, redactStrings, SECRETS } from "./secrets";
+import { canonicalJson, isJsonObject, omitUndefined, omit, ownMember, pick, type JsonObject } from "./values";
 
 /** The input that contains the provider's code. */
 export const PROVIDER = "__provider";
@@ -30,6 +30,10 @@ export const KEPT = [SECRETS, NAME, READ] as const;
  * update nothing may be unknown.
  */
 export const SAVED_PLAN = "__savedPlan";
+/**
+ * The input by which a check tells resources with the same name apart: the URN, or a part of it. It's never recorded.
+ */
+export const HOLDER = "__holder";
 const SCHEMA_VERSION = "schemaVersion";
 
 /** A resource type: its lifecycle, and conversions between inputs, arguments, recorded state and outputs. */
@@ -47,7 +51,7 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
   /** Returns what the user wrote, without the inputs that the class, the engine and the check add. */
   written(inputs: JsonObject): JsonObject {
     const { hints = [] } = this.lifecycle;
-    return omit(inputs, [PROVIDER, SAVED_PLAN, ...KEPT, ...hints, ...this.computedInputs]);
+    return omit(inputs, [PROVIDER, SAVED_PLAN, HOLDER, ...KEPT, ...hints, ...this.computedInputs]);
   }
 
   /** Whether a read is for `get`. If so, the engine passes only the inputs that the class itself adds. */
@@ -62,7 +66,8 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
 
   /** Returns the resource's name in the program, and its secret arguments. */
   about(bag: JsonObject): AboutResource {
-    return { name: typeof bag[NAME] === "string" ? bag[NAME] : undefined, secrets: this.secrets(bag) };
+    const { [NAME]: name, [HOLDER]: holder = name } = bag;
+    return { name: textOf(name), holder: textOf(holder), secrets: this.secrets(bag) };
   }
 
   /**
@@ -155,6 +160,30 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
   }
 
   /**
+   * Returns a function that hides the values of secret arguments in what the API returns: whoever wrote them, what's
+   * secret in the program is secret in an existing object.
+   */
+  twinsHider(redactor: Redactor, bags: readonly JsonObject[]): (result: unknown) => void {
+    const hiders = new Map<string, (redactor: Redactor, value: unknown) => void>();
+    for (const name of this.secrets(...bags)) {
+      const members = bags.flatMap((bag) => [...memberNamesIn(bag[name])]);
+      for (const member of members) hiders.set(snakeCase(member), redactStrings);
+    }
+    for (const name of this.secrets(...bags))
+      hiders.set(snakeCase(name), ownMember(this.lifecycle.secret ?? {}, name) ?? redactStrings);
+    const hide = (value: unknown): void => {
+      if (Array.isArray(value)) value.forEach(hide);
+      else if (isJsonObject(value))
+        for (const [name, member] of Object.entries(value)) {
+          const hider = hiders.get(snakeCase(name));
+          if (hider === undefined) hide(member);
+          else hider(redactor, member);
+        }
+    };
+    return hiders.size === 0 ? () => undefined : hide;
+  }
+
+  /**
    * Describes how an adopted object differs from the program. @param redact removes secrets from text that the state
    * will keep.
    */
@@ -173,6 +202,8 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
   }
 }
 
+const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+
 /** Returns the names of a type's computed inputs, including the record, and `adopted` if the type can adopt. */
 export function computedInputsOf({
   args,
@@ -183,6 +214,8 @@ export function computedInputsOf({
 }): readonly string[] {
   return [...computedInputs, IMPACT, ...("adopt" in args.shape ? [ADOPTED] : [])];
 }
+
+const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** Returns a failure as a sentence that begins with the property's path. */
 export function failureText({ property, reason }: CheckFailure): string {

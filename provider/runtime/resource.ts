@@ -1,51 +1,52 @@
 import * as pulumi from "@pulumi/pulumi";
-import { Claims, type ClaimRule } from "./claims";
-import { checkCompositeId, ownId, refuseImport, type ExistingObjects } from "./existing";
+import { checkCompositeId, ownId, refuseImport } from "./existing";
 import { forwarder } from "./forwarder";
-import { checkStackConfig, makesSavedPlan, perRun, refusal } from "./program";
-import { computedInputsOf, NAME, SAVED_PLAN } from "./resource-type";
-import { SECRETS, type SecretRules } from "./secrets";
+import { checkStackConfig, makesSavedPlan, refusal } from "./program";
+import { computedInputsOf, HOLDER, NAME, SAVED_PLAN } from "./resource-type";
+import { SECRETS } from "./secrets";
 import { kindOf, TYPE_PREFIXES } from "./type-tokens";
-import { pick, type JsonObject } from "./values";
+import type { JsonObject } from "./values";
 import type { z } from "zod";
-import type { Args as Canonical, Lifecycle, ProgramName } from "./lifecycle";
+import type { Args as Canonical, Facts, Lifecycle } from "./lifecycle";
 
 /**
  * The base of every resource class: a dynamic resource. The provider code that it sends is a string that never changes,
  * instead of a serialized closure as in `pulumi.dynamic.Resource`.
  */
 abstract class EdgeResource extends pulumi.CustomResource {
-  protected constructor(
-    data: ResourceData,
-    name: string,
-    given: object,
-    opts: pulumi.CustomResourceOptions = {},
-    claimedBy?: object,
-  ) {
+  protected constructor(data: Facts, name: string, given: object, opts: pulumi.CustomResourceOptions = {}) {
     const { type } = data;
     checkStackConfig();
     const args = namedArgs(data, name, given);
     if (opts.import !== undefined) refuseImport(data, name, args, opts.import);
     const isGet = opts.id !== undefined;
     if (opts.id !== undefined) checkCompositeId(data, name, opts.id);
-    else {
-      refuseProto(`${type} "${name}"`, args);
-      // Before the resource is registered with the engine.
-      for (const rule of data.claims ?? []) claimOnce(type, name, rule, { ...(claimedBy ?? args) });
-    }
+    else refuseProto(`${type} "${name}"`, args);
     const outputs = [data.args, data.computed].flatMap(({ shape }) => Object.keys(shape));
     const unset = Object.fromEntries(
       [...outputs, ...computedInputsOf(data)].map((output) => [output, undefined]),
     );
     // The engine recognizes secret arguments by the inputs, and a get has none.
     const secretArgs = isGet ? Object.keys(data.secret ?? {}) : [];
-    const secrets = [...(opts.additionalSecretOutputs ?? []), ...(data.secretOutputs ?? []), ...secretArgs];
+    const secrets = [
+      ...(opts.additionalSecretOutputs ?? []),
+      ...(data.secretOutputs ?? []),
+      ...secretArgs,
+      ...derivedOutputs(data, args),
+    ];
     super(
       TYPE_PREFIXES.dynamic + type,
       name,
       {
         ...unset,
-        ...(isGet ? {} : { ...asOutputs(args), ...secretMarkers(args, data), ...savedPlanMarker() }),
+        ...(isGet
+          ? {}
+          : {
+              ...asOutputs(args),
+              ...secretMarkers(args, data),
+              ...savedPlanMarker(),
+              [HOLDER]: holderOf(name, opts),
+            }),
         [NAME]: name,
         __provider: forwarder(type),
       },
@@ -65,12 +66,10 @@ function savedPlanMarker(): Record<string, true> {
   return makesSavedPlan(process.env) && pulumi.runtime.isDryRun() ? { [SAVED_PLAN]: true } : {};
 }
 
-/** The parts of a lifecycle that a class uses: its secrets, existing objects, arguments and computed outputs. */
-interface ResourceData extends SecretRules, ExistingObjects {
-  readonly named?: (about: ProgramName) => JsonObject;
-  readonly claims?: readonly ClaimRule[];
-  readonly args: { readonly shape: object };
-  readonly computed: { readonly shape: object };
+/** Returns what tells the resource apart from one with the same name in another type of component. */
+function holderOf(name: string, { parent }: pulumi.CustomResourceOptions): string {
+  const within: unknown = parent === undefined ? undefined : Reflect.get(parent, "__pulumiType");
+  return `${typeof within === "string" ? within : ""}::${name}`;
 }
 
 /** Every argument as an output, with the argument's docs and the type of its canonical form. */
@@ -84,7 +83,6 @@ export type ResourceBase<Args extends object, Canonical extends object> = TypedC
     name: string,
     args: object,
     opts?: pulumi.CustomResourceOptions,
-    claimedBy?: object,
   ) => pulumi.CustomResource & OutputsOf<Pick<Args, keyof Args & keyof Canonical>, Canonical>);
 
 /**
@@ -142,8 +140,8 @@ export function edgeResource<Args extends object>() {
         return new this(name, {}, { ...opts, id });
       }
 
-      constructor(name: string, args: object, opts?: pulumi.CustomResourceOptions, claimedBy?: object) {
-        super(lifecycle, name, args, opts, claimedBy);
+      constructor(name: string, args: object, opts?: pulumi.CustomResourceOptions) {
+        super(lifecycle, name, args, opts);
       }
     }
     return Base as unknown as ResourceBase<Args, Canonical<Shape>>; // The engine sets the outputs.
@@ -151,31 +149,11 @@ export function edgeResource<Args extends object>() {
 }
 
 /** Returns the arguments, with default names for those that the program doesn't set. */
-function namedArgs({ named }: ResourceData, name: string, given: object): JsonObject {
+function namedArgs({ named }: Facts, name: string, given: object): JsonObject {
   const args: JsonObject = { ...given };
   const names = named?.({ project: pulumi.getProject(), stack: pulumi.getStack(), name }) ?? {};
   const own = Object.entries(names).map(([key, text]): [string, unknown] => [key, args[key] ?? text]);
   return { ...args, ...Object.fromEntries(own) };
-}
-
-/**
- * Returns a check that fails (or, for `warnOnly` claims, warns) if two resources in this program manage the same object,
- * because they'd undo each other. Runs once the values are known.
- */
-function claimOnce(type: string, name: string, rule: ClaimRule, args: JsonObject): void {
-  const claims = perRun(CLAIMS, () => new Claims<object>());
-  const parts = pick(args, rule.by);
-  const claimant = { type, name, holder: {} };
-  const refuseClash = (known: JsonObject, secrets: readonly string[]): void => {
-    for (const { text, warnOnly } of claims.enter(claimant, rule, known, secrets)) {
-      if (warnOnly) void pulumi.log.warn(`edgeguard: ${text}`);
-      else throw refusal(`edgeguard: ${text}`);
-    }
-  };
-  if (isAsync(parts)) {
-    const secrets = pulumi.output(secretNames(parts));
-    pulumi.output(parts).apply((known) => secrets.apply((names) => refuseClash(known, names)));
-  } else refuseClash(parts, []); // It contains no outputs or promises.
 }
 
 /**
@@ -185,7 +163,7 @@ function claimOnce(type: string, name: string, rule: ClaimRule, args: JsonObject
  */
 function secretMarkers(
   args: object,
-  { secret = {}, secretOutputs = [], computedInputs = [], derivedFrom = {} }: SecretRules,
+  { secret = {}, secretOutputs = [], computedInputs = [], derivedFrom = {} }: Facts,
 ): Record<string, pulumi.Output<unknown>> {
   const given: Record<string, pulumi.Output<unknown>> = {};
   for (const output of secretOutputs.filter((each) => computedInputs.includes(each)))
@@ -193,12 +171,20 @@ function secretMarkers(
   if (!isAsync(args)) return given;
   const names = secretNames(args);
   for (const [output, keys] of Object.entries(derivedFrom)) {
+    if (!computedInputs.includes(output)) continue;
     const isSecret = names.then((found) => keys.some((key) => found.includes(key)));
     given[output] = pulumi.output(isSecret.then((is) => (is ? pulumi.secret("") : undefined)));
   }
   const others = names.then((found) => found.filter((name) => !Object.hasOwn(secret, name)));
   given[SECRETS] = pulumi.output(others.then((found) => (found.length === 0 ? undefined : found)));
   return given;
+}
+
+/** Lists the outputs that may reveal a secret argument. Whether an output is secret isn't known yet, so any may be. */
+function derivedOutputs({ derivedFrom = {}, computedInputs = [] }: Facts, args: JsonObject): string[] {
+  return Object.entries(derivedFrom).flatMap(([output, keys]) =>
+    !computedInputs.includes(output) && keys.some((key) => isAsync(args[key])) ? [output] : [],
+  );
 }
 
 /** Returns the names of the values that are secret or contain a secret. */
@@ -243,5 +229,3 @@ function asOutputs(args: object): Record<string, unknown> {
     ]),
   );
 }
-
-const CLAIMS = new WeakMap<object, Claims<object>>();

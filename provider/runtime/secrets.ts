@@ -12,14 +12,6 @@ export const WIRE_SIGNATURE = "4dabf18193072939515e22adb298388d";
 /** That member's value for a secret. */
 export const WIRE_SECRET = "1b47061264138c4ac30d75fd1eb44270";
 
-/** Which of a resource type's arguments and outputs are secret. */
-export interface SecretRules {
-  readonly secret?: Readonly<Record<string, unknown>>;
-  readonly secretOutputs?: readonly string[];
-  readonly computedInputs?: readonly string[];
-  readonly derivedFrom?: Readonly<Record<string, readonly string[]>>;
-}
-
 /** Returns the arguments that the program made secret, which the class lists in the inputs. */
 export function namesOfSecrets(bag: JsonObject): readonly string[] {
   const names = bag[SECRETS];
@@ -32,6 +24,15 @@ export function* keysIn(value: unknown): Generator<string> {
   for (const [key, member] of Object.entries(value)) {
     if (!Array.isArray(value) && !MEMBER_NAME.test(key)) yield key;
     yield* keysIn(member);
+  }
+}
+
+/** Yields the names of a secret's own members, at any depth. An ID is never secret. */
+export function* memberNamesIn(value: unknown): Generator<string> {
+  if (!Array.isArray(value) && !isJsonObject(value)) return;
+  for (const [key, member] of Object.entries(value)) {
+    if (!Array.isArray(value) && MEMBER_NAME.test(key) && key !== "id") yield key;
+    yield* memberNamesIn(member);
   }
 }
 

@@ -76,18 +76,35 @@ export function isOfDead(name: string): boolean {
   return identity !== undefined && host === HOST && identityOf(Number(pid)) !== identity;
 }
 
-/** What the name of a file ends in that several processes write. It's of no use without a file of one of them. */
+/** What the name of a file ends in that several processes write. Its lines say which of them wrote it. */
 export const SHARED = ".shared";
 
-/** Lists the files whose names begin with the prefix, after removing everything that dead processes left. */
+/** Lists the files whose names begin with the prefix, after removing those of dead processes. */
 export function filesIn(folder: string, prefix: string): string[] {
   const names = readdirSync(folder);
-  const own = names.filter((name) => !name.endsWith(SHARED) && !isOfDead(name));
-  const isUsed = (name: string): boolean =>
-    own.some((each) => each.startsWith(name.slice(0, -SHARED.length)));
-  const kept = names.filter((name) => own.includes(name) || (name.endsWith(SHARED) && isUsed(name)));
+  const kept = names.filter((name) => !isOfDead(name));
   for (const name of names) if (!kept.includes(name)) rmSync(join(folder, name), { force: true });
-  return own.filter((name) => name.startsWith(prefix));
+  return kept.filter((name) => name.startsWith(prefix));
+}
+
+/**
+ * Removes what dead processes left, and the directory if it's empty then.
+ *
+ * @param ending the identity of the process that's ending.
+ */
+export function removeUnused(root?: string, ending?: string): void {
+  try {
+    const folder = userDirectory(root);
+    for (const name of filesIn(folder, "").filter((each) => each.endsWith(SHARED))) {
+      const lines = readFileSync(join(folder, name), "utf8");
+      const writers = new Set(Array.from(lines.matchAll(/"by":"([^"]*)"/g), ([, by = ""]) => by));
+      if ([...writers].every((by) => by === ending || isOfDead(by)))
+        rmSync(join(folder, name), { force: true });
+    }
+    if (ending !== undefined) removeIfEmpty(folder);
+  } catch {
+    // Another process has just removed a file or the directory, or it's no longer safe.
+  }
 }
 
 export function removeIfEmpty(folder: string): void {

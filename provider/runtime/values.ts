@@ -1,3 +1,5 @@
+export { firstFew, pluralize, truncate } from "../api/printable";
+
 /** JSON from the engine that no schema has checked yet. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -73,15 +75,4 @@ export const omitUndefined = (object: JsonObject): Record<string, unknown> => om
 export function inSeries(words: readonly string[], conjunction = "and"): string {
   const last = words.at(-1) ?? "";
   return words.length < 2 ? last : `${words.slice(0, -1).join(", ")} ${conjunction} ${last}`;
-}
-
-/** Formats a count with its noun: "1 rule", "3 rules". */
-export function pluralize(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
-}
-
-/** Shortens a text without splitting a surrogate pair. */
-export function truncate(text: string, limit: number): string {
-  if (text.length <= limit) return text;
-  return `${text.slice(0, limit - 1).replace(/[\ud800-\udbff]$/, "")}…`;
 }

@@ -5,26 +5,8 @@ import { check, type CheckResult } from "./check";
 import { diff, type DiffResult } from "./diff";
 import { ResourceType } from "./resource-type";
 import type { Host } from "./host";
-import type { ClaimRule } from "./claims";
-import type { CompositeId } from "./composite-id";
-import type { Lifecycle, ProgramName } from "./lifecycle";
-import type { SecretRules } from "./secrets";
+import type { Facts, Lifecycle } from "./lifecycle";
 import { omit, pick, type JsonObject } from "./values";
-
-/** The parts of a resource type's lifecycle that the classes and the provider plugin use. */
-export interface Facts extends SecretRules {
-  readonly type: string;
-  readonly compositeId: CompositeId;
-  readonly args: { readonly shape: Readonly<Record<string, unknown>> };
-  readonly computed: { readonly shape: Readonly<Record<string, unknown>> };
-  readonly replaceOn: readonly string[];
-  readonly compared?: { readonly ignore: readonly string[] };
-  readonly fromSettings?: Readonly<Record<string, unknown>>;
-  readonly named?: (about: ProgramName) => JsonObject;
-  readonly claims?: readonly ClaimRule[];
-  /** @param holder identifies the resource in its program. */
-  readonly compare: ((host: Host, inputs: JsonObject, holder: string) => Promise<void>) | undefined;
-}
 
 /** A resource type's provider methods, as the engine calls them. Arguments and results are plain values. */
 export interface Verbs {
@@ -54,13 +36,15 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
   ): Promise<T> => {
     const shown = (): string =>
       JSON.stringify(given.map((bag) => omit(pick(bag, resource.argKeys), resource.secrets(...given))));
-    return host.during({ secrets: resource.redactor(given), shown, purpose }, work);
+    const secrets = resource.redactor(given);
+    const hideTwins = resource.twinsHider(secrets, given);
+    return host.during({ secrets, hideTwins, shown, purpose }, work);
   };
   // If no check ran, there's no program, so the configuration is that of the last `up`.
   const isSaved = (host: Host): boolean => host.declared.size === 0;
   const planned = { savedConfig: false };
   return {
-    facts: { ...lifecycle, compare: comparing(resource) },
+    facts: lifecycle,
     check: (host, olds, news) =>
       during(host, { given: [olds, news], isRecorded: isRecorded(olds), ...planned }, () =>
         check(resource, host, olds, news),
@@ -97,17 +81,6 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
       during(host, { given: [props], isRecorded: true, savedConfig: isSaved(host) }, () =>
         apply.delete(resource, host, id, props),
       ),
-  };
-}
-
-function comparing<Shape extends z.ZodRawShape, Computed extends object>(
-  resource: ResourceType<Shape, Computed>,
-): Facts["compare"] {
-  const { lifecycle } = resource;
-  if (lifecycle.compare === undefined) return undefined;
-  return async (host, inputs, holder) => {
-    const ctx = host.probeContext(lifecycle.type, resource.about(inputs));
-    await lifecycle.compare?.({ ctx, inputs, holder });
   };
 }
 

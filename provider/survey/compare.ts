@@ -1,5 +1,6 @@
 import { formatNumber } from "../limits/workers";
-import { printable } from "../api/printable";
+import { printable, visible } from "../api/printable";
+import { pluralize, truncate } from "../runtime/values";
 import { CommandError } from "../terminal/errors";
 import { readText } from "../terminal/files";
 import { print, printToStderr, type Io } from "../terminal/io";
@@ -27,7 +28,7 @@ export async function compareSurveys(
     );
   const changes = changesBetween(before, after);
   const result = { $schema: COMPARISON_SCHEMA, before: before.at, after: after.at, changes };
-  if (format === "json") await print(io, `${JSON.stringify(result, undefined, 2)}\n`);
+  if (format === "json") await print(io, `${visible(JSON.stringify(result, undefined, 2))}\n`);
   else await print(io, printable(textOf(before, after, changes)));
 }
 
@@ -59,7 +60,7 @@ function textOf(before: Survey, after: Survey, changes: readonly Change[]): stri
     const lines = verdict === "neutral" ? neutralLines(group) : group.map((each) => lineOf(each.name, each));
     return group.length === 0 ? [] : [`${HEADINGS[verdict]} (${formatNumber(group.length)}):`, ...lines];
   });
-  const head = `${before.at} -> ${after.at}: ${formatNumber(before.zoneCount)} -> ${formatNumber(after.zoneCount)} ${after.zoneCount === 1 ? "zone" : "zones"}`;
+  const head = `${before.at} -> ${after.at}: ${formatNumber(before.zoneCount)} -> ${pluralize(after.zoneCount, "zone")}`;
   return `${[head, ...(groups.length === 0 ? ["Nothing changed."] : groups)].join("\n")}\n`;
 }
 
@@ -80,12 +81,8 @@ function neutralLines(changes: readonly Change[]): string[] {
 const GROUPED = 4;
 
 function lineOf(where: string, { what, before, after }: Change): string {
-  return `  ${where}: ${what}: ${shortened(before)} -> ${shortened(after)}`;
+  return `  ${where}: ${what}: ${truncate(before, SHOWN)} -> ${truncate(after, SHOWN)}`;
 }
 
 /** The maximum length of a value in the text output. The JSON contains longer values in full. */
 const SHOWN = 120;
-
-function shortened(text: string): string {
-  return text.length <= SHOWN ? text : `${text.slice(0, SHOWN)}…`;
-}

@@ -1,23 +1,9 @@
 import { formatNumber } from "../limits/workers";
 import { compareText, ownMember, pluralize } from "../runtime/values";
-import { VERDICTS, type Change } from "./comparison";
-import {
-  ABSENT,
-  changed,
-  fewer,
-  graded,
-  inObjects,
-  inPart,
-  paired,
-  stackDifferences,
-  type Difference,
-  type Fact,
-  type Pair,
-  type Stacks,
-} from "./difference";
-import type { Account, Deployment, NotReadable, Survey, SurveyedJob, Zone } from "./model";
+import { VERDICTS, type Change, type Verdict } from "./comparison";
+import type { Account, Cell, Deployment, NotReadable, Survey, SurveyedJob, Zone } from "./model";
 import { protectionOf } from "./protection";
-import { isNotReadable, isReadable, valueOf } from "./readable";
+import { isNotReadable, isReadable, textOf, valueOf } from "./readable";
 
 /**
  * Finds the differences between two surveys, and whether they're better or worse. If only one survey has the
@@ -74,32 +60,30 @@ const JOB_GRADES: Readonly<Record<string, number>> = { off: 0, failing: 0, new: 
 const READINESS_GRADES: Readonly<Record<string, number>> = { blocked: 0, ready: 1, underWay: 2, done: 3 };
 
 function zoneDifferences(old: Zone, now: Zone, stacks: Stacks): Difference[] {
+  const both = <Part extends keyof Zone>(part: Part): [Zone[Part], Zone[Part]] => [old[part], now[part]];
   return [
-    ...inPart("plan", old.plan, now.plan, (a, b) => changed("plan", { text: a }, { text: b })),
-    ...inPart("status", old.status, now.status, (a, b) =>
+    ...inPart("plan", both("plan"), (a, b) => changed("plan", { text: a }, { text: b })),
+    ...inPart("status", both("status"), (a, b) =>
       changed("status", graded(STATUS_GRADES, a), graded(STATUS_GRADES, b)),
     ),
-    ...inPart("Page Shield", old.pageShield, now.pageShield, (a, b) => [
+    ...inPart("Page Shield", both("pageShield"), (a, b) => [
       ...changed("Page Shield", switched(a.enabled), switched(b.enabled)),
       ...(b.enabled ? stackDifferences("Page Shield", [a, b], stacks) : []),
     ]),
-    ...inPart("policies", old.policies, now.policies, (a, b) =>
-      inObjects(
-        paired(a, b, byId, ({ expression, value }) => JSON.stringify([expression, value])),
-        ({ id, description }) => ({ id, label: labelOf("policy", description, id) }),
-        (pair, what, id) => [
-          ...policyDifferences(pair, what, id),
-          ...stackDifferences(what, pair, stacks, id),
-        ],
-      ),
+    ...inPart("policies", both("policies"), (a, b) =>
+      inObjects(a, b, {
+        keys: [byId, ({ expression, value }) => JSON.stringify([expression, value])],
+        idOf: byId,
+        labelOf: ({ id, description }) => labelOf("policy", description, id),
+        differences: policyDifferences,
+        stacks,
+      }),
     ),
-    ...inPart("scripts", old.scripts, now.scripts, scriptDifferences),
-    ...inPart("managed rulesets", old.deployments, now.deployments, (a, b) =>
-      deploymentsDifferences(a, b, stacks),
-    ),
+    ...inPart("scripts", both("scripts"), scriptDifferences),
+    ...inPart("managed rulesets", both("deployments"), deploymentsDifferences(stacks)),
     ...protectionDifferences(old, now),
-    ...inPart("OWASP", old.owasp, now.owasp, (a, b) => changed("OWASP", owaspFact(a, b), owaspFact(b, a))),
-    ...inPart("WAF migration", old.migration, now.migration, (a, b) => [
+    ...inPart("OWASP", both("owasp"), (a, b) => changed("OWASP", owaspFact(a, b), owaspFact(b, a))),
+    ...inPart("WAF migration", both("migration"), (a, b) => [
       ...changed(
         "WAF migration",
         graded(READINESS_GRADES, a.readiness),
@@ -109,25 +93,22 @@ function zoneDifferences(old: Zone, now: Zone, stacks: Stacks): Difference[] {
         ? changed("WAF migration: blockers", fewer(a.because.length), fewer(b.because.length))
         : []),
     ]),
-    ...jobsDifferences(old.jobs, now.jobs, stacks),
+    ...inPart("Logpush jobs", both("jobs"), jobsDifferences(stacks)),
   ];
 }
 
 function accountDifferences(old: Account, now: Account, stacks: Stacks): Difference[] {
   return [
-    ...inPart("managed rulesets", old.deployments, now.deployments, (a, b) =>
-      deploymentsDifferences(a, b, stacks),
-    ),
-    ...jobsDifferences(old.jobs, now.jobs, stacks),
-    ...inPart("Workers KV namespaces", old.namespaces, now.namespaces, (a, b) =>
-      inObjects(
-        paired(a, b, byId, ({ title }) => title),
-        ({ id, title }) => ({ id, label: labelOf("namespace", title, id) }),
-        (pair, what, id) => [
-          ...changed(what, existing(pair[0]), existing(pair[1]), id),
-          ...stackDifferences(what, pair, stacks, id),
-        ],
-      ),
+    ...inPart("managed rulesets", [old.deployments, now.deployments], deploymentsDifferences(stacks)),
+    ...inPart("Logpush jobs", [old.jobs, now.jobs], jobsDifferences(stacks)),
+    ...inPart("Workers KV namespaces", [old.namespaces, now.namespaces], (a, b) =>
+      inObjects(a, b, {
+        keys: [byId, ({ title }) => title],
+        idOf: byId,
+        labelOf: ({ id, title }) => labelOf("namespace", title, id),
+        differences: ([before, after], what, id) => changed(what, existing(before), existing(after), id),
+        stacks,
+      }),
     ),
   ];
 }
@@ -181,29 +162,25 @@ function scriptDifferences(old: Scripts, now: Scripts): Difference[] {
   return [...malicious, ...unapproved];
 }
 
-function deploymentsDifferences(
-  old: readonly Deployment[],
-  now: readonly Deployment[],
-  stacks: Stacks,
-): Difference[] {
-  // A rule keeps its ref where its ID changes, but not every rule has a ref of its own. One that executes another
-  // ruleset is another deployment, whatever it kept.
-  const within = (key: "ruleId" | "ref" | "expression") => (each: Deployment) =>
-    JSON.stringify([each.rulesetId, each[key]]);
-  const pairs = paired(old, now, within("ruleId"), within("ref"), within("expression"));
-  const names = new Map(
-    [...old, ...now].flatMap(({ rulesetId, effect }) =>
-      isReadable(effect) ? [[rulesetId, effect.name] as const] : [],
-    ),
-  );
-  return inObjects(
-    pairs,
-    ({ ruleId, rulesetId }) => ({ id: ruleId, label: names.get(rulesetId) ?? rulesetId }),
-    (pair, what, id) => [
-      ...deploymentDifferences(pair, what, id),
-      ...stackDifferences(what, pair, stacks, id),
-    ],
-  );
+function deploymentsDifferences(stacks: Stacks) {
+  return (old: readonly Deployment[], now: readonly Deployment[]): Difference[] => {
+    // A rule keeps its ref where its ID changes, but not every rule has a ref of its own. One that executes another
+    // ruleset is another deployment, whatever it kept.
+    const within = (key: "ruleId" | "ref" | "expression") => (each: Deployment) =>
+      JSON.stringify([each.rulesetId, each[key]]);
+    const names = new Map(
+      [...old, ...now].flatMap(({ rulesetId, effect }) =>
+        isReadable(effect) ? [[rulesetId, effect.name] as const] : [],
+      ),
+    );
+    return inObjects(old, now, {
+      keys: [within("ruleId"), within("ref"), within("expression")],
+      idOf: ({ ruleId }) => ruleId,
+      labelOf: ({ rulesetId }) => names.get(rulesetId) ?? rulesetId,
+      differences: deploymentDifferences,
+      stacks,
+    });
+  };
 }
 
 function deploymentDifferences(
@@ -226,7 +203,7 @@ function deploymentDifferences(
   return [
     ...shown,
     ...changed(`${what}: exceptions`, ...exceptionFacts(old, now), id),
-    ...inPart(`${what}: effect`, old.effect, now.effect, (a, b) => [
+    ...inPart(`${what}: effect`, [old.effect, now.effect], (a, b) => [
       ...changed(`${what}: action`, actionFact(a.action), actionFact(b.action), id),
       // Another version of the ruleset has other rules.
       ...changed(
@@ -306,23 +283,167 @@ function owaspFact({ state, ...owasp }: Owasp, other: Owasp): Fact {
 }
 type Owasp = Exclude<Zone["owasp"], NotReadable>;
 
-function jobsDifferences(old: Zone["jobs"], now: Zone["jobs"], stacks: Stacks): readonly Difference[] {
+function jobsDifferences(stacks: Stacks) {
   const state = (job: SurveyedJob | undefined): Fact =>
     job === undefined ? ABSENT : graded(JOB_GRADES, job.state);
-  return inPart("Logpush jobs", old, now, (a, b) =>
-    inObjects(
-      paired(a, b, byId, ({ name, dataset }) => JSON.stringify([name, dataset])),
-      ({ id, name }) => ({ id, label: labelOf("Logpush job", name, id) }),
-      (pair, what, id) => {
-        const [before, after] = pair;
-        return [
-          ...changed(what, state(before), state(after), id),
-          ...(before && after
-            ? changed(`${what}: destination`, { text: before.destination }, { text: after.destination }, id)
-            : []),
-          ...stackDifferences(what, pair, stacks, id),
-        ];
-      },
-    ),
-  );
+  return (old: readonly SurveyedJob[], now: readonly SurveyedJob[]): Difference[] =>
+    inObjects(old, now, {
+      keys: [byId, ({ name, dataset }) => JSON.stringify([name, dataset])],
+      idOf: byId,
+      labelOf: ({ id, name }) => labelOf("Logpush job", name, id),
+      differences: ([before, after], what, id) => [
+        ...changed(what, state(before), state(after), id),
+        ...(before && after
+          ? changed(`${what}: destination`, { text: before.destination }, { text: after.destination }, id)
+          : []),
+      ],
+      stacks,
+    });
+}
+
+/** An item in the old and the new survey. Undefined for a survey that doesn't contain it. */
+type Pair<T> = readonly [old: T | undefined, now: T | undefined];
+
+/**
+ * Pairs the items of two surveys by the first key, then the remaining items by the next key: an object that was deleted
+ * and recreated has a new ID, but may have the same name.
+ */
+function paired<T>(
+  before: readonly T[],
+  after: readonly T[],
+  ...keys: readonly ((item: T) => string)[]
+): Pair<T>[] {
+  const pairs = new Map<T, T>();
+  const left = new Set(after);
+  for (const key of keys) {
+    const byKey = new Map<string, T[]>();
+    for (const now of left) byKey.set(key(now), [...(byKey.get(key(now)) ?? []), now]);
+    for (const old of before) {
+      const now = pairs.has(old) ? undefined : byKey.get(key(old))?.shift();
+      if (now === undefined) continue;
+      pairs.set(old, now);
+      left.delete(now);
+    }
+  }
+  return [
+    ...before.map((old): Pair<T> => [old, pairs.get(old)]),
+    ...[...left].map((now): Pair<T> => [undefined, now]),
+  ];
+}
+
+/** A change, without its zone or account. */
+type Difference = Pick<Change, "verdict" | "what" | "objectId" | "before" | "after">;
+
+/** One property in a survey, and how good its value is. */
+interface Fact {
+  readonly text: string;
+  /**
+   * How good the value is: higher is better. If some grades improve and others worsen, the change is neutral. Undefined
+   * if the value can't be graded.
+   */
+  readonly grades?: readonly (number | undefined)[];
+}
+
+/** A missing object. It has the same grade as an object that's off. */
+const ABSENT: Fact = { text: "none", grades: [0] };
+
+function changed(what: string, before: Fact, after: Fact, objectId?: string): Difference[] {
+  if (before.text === after.text) return [];
+  return [
+    {
+      verdict: verdictOf(before, after),
+      what,
+      ...(objectId === undefined ? {} : { objectId }),
+      before: before.text,
+      after: after.text,
+    },
+  ];
+}
+
+function verdictOf({ grades: before = [] }: Fact, { grades: after = [] }: Fact): Verdict {
+  const steps = before.map((from, index) => {
+    const to = after[index];
+    return from === to ? 0 : from === undefined || to === undefined ? Number.NaN : Math.sign(to - from);
+  });
+  const [direction, ...others] = new Set(steps.filter((step) => step !== 0));
+  if (others.length > 0) return "neutral";
+  return direction === 1 ? "better" : direction === -1 ? "worse" : "neutral";
+}
+
+/** Compares a part that both surveys could read. If only one could read it, that's reported as the change. */
+function inPart<T>(
+  what: string,
+  [before, after]: readonly [before: Cell<T>, after: Cell<T>],
+  differences: (before: Exclude<T, NotReadable>, after: Exclude<T, NotReadable>) => readonly Difference[],
+): readonly Difference[] {
+  if (isReadable(before) && isReadable(after)) return differences(before, after);
+  // Words for the same failure may differ.
+  if (isNotReadable(before) && isNotReadable(after)) return [];
+  const fact = (given: Cell<T>): Fact => ({ text: textOf(given, () => "readable") });
+  return changed(what, fact(before), fact(after));
+}
+
+/** How to compare the objects of a list. */
+interface Comparing<T> {
+  /** What pairs an object with its earlier version, in this order: see `paired`. */
+  readonly keys: readonly ((item: T) => string)[];
+  readonly idOf: (item: T) => string;
+  readonly labelOf: (item: T) => string;
+  readonly differences: (pair: Pair<T>, what: string, id: string) => readonly Difference[];
+  readonly stacks: Stacks;
+}
+
+/** Compares objects, and which stacks manage them. If several have the same label, their IDs are added to it. */
+function inObjects<T extends Stacked>(
+  before: readonly T[],
+  after: readonly T[],
+  { keys, idOf, labelOf, differences, stacks }: Comparing<T>,
+): Difference[] {
+  const known = paired(before, after, ...keys).flatMap((pair) => {
+    const item = pair[1] ?? pair[0];
+    return item === undefined ? [] : [{ pair, id: idOf(item), label: labelOf(item) }];
+  });
+  return known.flatMap(({ pair, id, label }) => {
+    const isOnly = known.filter((each) => each.label === label).length === 1;
+    const what = isOnly ? label : `${label} (${id})`;
+    return [...differences(pair, what, id), ...stackDifferences(what, pair, stacks, id)];
+  });
+}
+
+function graded(grades: Readonly<Record<string, number>>, text: string): Fact {
+  return { text, grades: [ownMember(grades, text)] };
+}
+
+function fewer(count: number, text = formatNumber(count)): Fact {
+  return { text, grades: [-count] };
+}
+
+/** The stacks that both surveys include. Only these can be compared. */
+type Stacks = ReadonlySet<string>;
+
+interface Stacked {
+  readonly stack?: string | null;
+}
+
+/**
+ * Compares which stacks manage an object. It's better if a stack manages it. A new object that no stack manages counts
+ * as worse.
+ */
+function stackDifferences(
+  what: string,
+  [old, now]: Pair<Stacked>,
+  stacks: Stacks,
+  id?: string,
+): Difference[] {
+  if (now?.stack === undefined || stacks.size === 0) return [];
+  if (old === undefined)
+    return now.stack === null
+      ? changed(`${what}: stack`, ABSENT, { text: "not in a stack", grades: [-1] }, id)
+      : [];
+  if (old.stack === undefined) return [];
+  const fact = (stack: string | null): Fact =>
+    stack === null
+      ? { text: "none", grades: [0] }
+      : { text: stack, ...(stacks.has(stack) ? { grades: [1] } : {}) };
+  return changed(`${what}: stack`, fact(old.stack), fact(now.stack), id);
 }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { Writable } from "node:stream";
-import { unicodeEscape } from "../api/printable";
+import { unicodeEscape, visible } from "../api/printable";
 import type { Head, Zone } from "./model";
 
 /**
@@ -46,10 +46,10 @@ function dataBlock(id: string, json: string): string {
 
 /**
  * Formats JSON so that it can be embedded in a script element: it doesn't end the element or start a comment, and
- * contains no line breaks of any kind.
+ * contains no invisible characters, such as line breaks.
  */
 function embedded(value: object): string {
-  return JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, unicodeEscape);
+  return visible(JSON.stringify(value)).replace(/[<>&]/g, unicodeEscape);
 }
 
 /** The modules of the page's script. They load each other by file name, and the last one starts the page. */
@@ -57,6 +57,7 @@ const MODULES = [
   "../../api/printable",
   "../protection",
   "../readable",
+  "../counts",
   "./rows",
   "./dom",
   "./cells",

@@ -9,10 +9,11 @@ import { entryPoint as migratedEntryPoint } from "../migration/api";
 import { observe } from "../migration/observation";
 import { judged } from "../migration/judge";
 import { CspError } from "../page-shield/csp";
-import { isScoredBelow, isThreat, listDetected, SCRIPTS } from "../page-shield/detected";
-import { listPageShieldPolicies, readPageShieldSettings } from "../page-shield/read";
+import { policyEffect } from "../page-shield/effect";
 import type { Script as DetectedScript } from "../page-shield/records";
-import { wouldBlockOf } from "../page-shield/would-block";
+import { isScoredBelow, isThreat } from "../page-shield/threat";
+import { listDetected, listPolicies, readSettings, SCRIPTS } from "../page-shield/wire";
+import { shownUrl, wouldBlockOf } from "../page-shield/would-block";
 import { entryPointPath } from "../rulesets/entry-point";
 import { entryPoint } from "../rulesets/wire";
 import type { Scope } from "../runtime/composite-id";
@@ -55,12 +56,12 @@ export async function readZone(reading: Reading, listed: ListedZone): Promise<Zo
     ),
   );
   const [settings, policies, found, entry, migration, jobs] = await Promise.all([
-    cell("pageShield", () => readPageShieldSettings(api, id)),
-    cell("policies", () => listPageShieldPolicies(api, id, COMPLETE)),
+    cell("pageShield", () => readSettings(api, id)),
+    cell("policies", () => listPolicies(api, id, COMPLETE)),
     cell("scripts", async () => {
       const filters = SCRIPTS.includeAll;
       const query = { zoneId: id, status: "active,infrequent", filters, ...COMPLETE };
-      return (await listDetected(host, SCRIPTS, query)).items;
+      return await listDetected(api, SCRIPTS, query);
     }),
     managedRules,
     cell("migration", () => readMigration(host.api, id, managedRules)),
@@ -71,22 +72,25 @@ export async function readZone(reading: Reading, listed: ListedZone): Promise<Zo
     : entry;
   const accountDeployments = coveringDeployments(account, listed);
   const scripts = isReadable(found) ? found : [];
-  const hosts = (valueOf(policies) ?? []).flatMap(({ expression }) => hostsIn(expression));
+  const hosts = (valueOf(policies) ?? []).flatMap(({ policy }) => hostsIn(policy.expression));
   const zone = {
     ...listed,
     hasPaymentPages: paymentPages.inZone(found, [valueOf(listed.name) ?? "", ...hosts]),
-    pageShield: mapCell(settings, ({ enabled, updatedAt, useReportingEndpoint, useConnectionUrlPath }) => ({
-      enabled,
-      ...omitAbsent({ updatedAt, useReportingEndpoint, useConnectionUrlPath }),
-    })),
+    pageShield: mapCell(
+      settings,
+      ({ settings: { enabled, updatedAt, useReportingEndpoint, useConnectionUrlPath } }) => ({
+        enabled,
+        ...omitAbsent({ updatedAt, useReportingEndpoint, useConnectionUrlPath }),
+      }),
+    ),
     policies: mapCell(policies, (all) =>
-      all.map(({ id: policyId, description = "", action, enabled, expression, value }) => ({
+      all.map(({ policy: { id: policyId, description = "", action, enabled, expression, value } }) => ({
         id: policyId,
         description,
-        effect: enabled ? (EFFECTS.get(action) ?? action) : "off",
+        effect: policyEffect({ enabled, action }) ?? action,
         expression,
         value,
-        ...(enabled && action === "allow" && isReadable(found)
+        ...(policyEffect({ enabled, action }) === "enforced" && isReadable(found)
           ? { wouldBlock: blockedBy({ expression, value }, scripts) }
           : {}),
       })),
@@ -109,11 +113,6 @@ const bothEntryPoints = z
   .pipe(z.object({ explained: entryPoint, migrated: migratedEntryPoint }));
 type BothEntryPoints = z.infer<typeof bothEntryPoints>;
 
-const EFFECTS: ReadonlyMap<string, string> = new Map([
-  ["allow", "enforced"],
-  ["log", "logging"],
-]);
-
 type Policy = Exclude<Zone["policies"], { notReadable: unknown }>[number];
 
 function blockedBy(
@@ -124,18 +123,11 @@ function blockedBy(
   try {
     const found = wouldBlockOf(policy, active);
     if (found === undefined) return null;
-    const { count, seen, scripts: urls } = found;
-    return { count, seen, scripts: urls.map(shownUrl) };
+    return { count: found.count, seen: found.seen, scripts: [...found.scripts] };
   } catch (error) {
     if (error instanceof CspError) return null; // Cloudflare holds a policy that it would no longer accept.
     throw error;
   }
-}
-
-/** Returns a script's URL without the values of query parameters, which may be credentials, and without a fragment. */
-function shownUrl(url: string): string {
-  const [, address = "", query] = /^([^?#]*)(\?[^#]*)?/.exec(url) ?? [];
-  return query === undefined ? address : `${address}${query.replace(/([?&][^=&]*=|[?&])[^&]+/g, "$1…")}`;
 }
 
 /** The maximum number of scripts that the survey lists per zone. It counts all of them. */

@@ -1,5 +1,5 @@
 import { join, resolve } from "node:path";
-import { mkdir, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import type { EdgeApi } from "../api/client";
 import { ApiError, CancelledError } from "../api/errors";
 import { Staging } from "../import/staging";
@@ -14,7 +14,7 @@ import { requireCredential } from "../terminal/failure";
 import type * as InventoryFile from "../page-shield/inventory/file";
 import type * as Judge from "../page-shield/inventory/judge";
 import { hostOf } from "../terminal/host";
-import { readText } from "../terminal/files";
+import { makeFolder, readText } from "../terminal/files";
 import { printToStderr, type Io } from "../terminal/io";
 import { StatusLine } from "../terminal/status-line";
 import { VERSION } from "../version";
@@ -68,7 +68,7 @@ export async function survey(io: Io, options: SurveyOptions): Promise<void> {
       ]),
     };
     if (options.resume) return await Journal.resume(path, beginning);
-    await mkdir(staging.folder, { recursive: true });
+    makeFolder(staging.folder);
     return await Journal.create(path, { ...beginning, at: new Date().toISOString() });
   };
   try {
@@ -299,12 +299,13 @@ function readApprovals(io: Io, file: string): Approvals {
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded on use: with the Pulumi SDK, it doubles the memory
   const { readInventory } = require("../page-shield/inventory/file") as typeof InventoryFile;
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- as above
-  const { approver, lister } = require("../page-shield/inventory/judge") as typeof Judge;
+  const { approver, entryFinder } = require("../page-shield/inventory/judge") as typeof Judge;
   const inventory = readInventory(resolve(io.cwd, file), file);
+  const find = entryFinder(inventory);
   return {
     sha256: inventory.sha256,
     isApproved: approver(inventory, new Date()),
-    isListed: lister(inventory),
+    isListed: (url) => find(url) !== undefined,
   };
 }
 
@@ -345,7 +346,7 @@ function summary(head: Head, files: readonly string[], stacks: Stacks | undefine
 }
 
 function managedLine(managed: number, unmanaged: number): string {
-  const start = `Pulumi manages ${formatNumber(managed)} ${managed === 1 ? "object" : "objects"}`;
+  const start = `Pulumi manages ${pluralize(managed, "object")}`;
   if (unmanaged === 0) return `${start}; the survey found none that aren't managed.`;
   const [verb, object] = unmanaged === 1 ? ["isn't", "it"] : ["aren't", "those"];
   return `${start}, and ${formatNumber(unmanaged)} ${verb} managed. To import ${object}, run the \`edgeguard import\` commands in survey.json.`;

@@ -9,7 +9,7 @@ import { slug } from "../import/names";
 import { CommandError } from "../terminal/errors";
 import { readText } from "../terminal/files";
 import type { Io } from "../terminal/io";
-import type { Account, Cell, Deployment, Head, Unmanaged, Zone } from "./model";
+import type { Account, Cell, Head, Unmanaged, Zone } from "./model";
 import { isNotReadable, mapCell, valueOf } from "./readable";
 
 /** The objects that stacks manage, with this package's resources or those from Cloudflare's own provider. */
@@ -25,51 +25,75 @@ export class Stacks {
 
   /** Marks a zone's objects with the stacks that manage them, and lists the unmanaged objects. */
   markZone(zone: Zone): Zone {
-    const marked = {
-      ...zone,
+    const { id, name } = zone;
+    const list = new UnmanagedList();
+    const parts = {
+      // Page Shield settings exist in every zone, so they're listed only if Page Shield is on.
       pageShield: mapCell(zone.pageShield, (settings) =>
-        this.#mark(settings, ["PageShieldSettings", zone.id]),
+        this.#mark(settings, "PageShieldSettings", id, "", settings.enabled ? list : undefined),
       ),
       policies: mapCell(zone.policies, (all) =>
-        all.map((each) => this.#mark(each, ["PageShieldPolicy", each.id])),
+        all.map((each) => this.#mark(each, "PageShieldPolicy", each.id, each.description, list)),
       ),
-      deployments: mapCell(zone.deployments, (all) => all.map((each) => this.#markDeployment(each))),
-      accountDeployments: mapCell(zone.accountDeployments, (all) =>
-        all.map((each) => this.#markDeployment(each)),
-      ),
-      jobs: this.#markJobs(zone.jobs),
+      deployments: this.#markDeployments(zone.deployments, list),
+      jobs: this.#markJobs(zone.jobs, list),
     };
-    return { ...marked, unmanaged: unmanagedIn(marked) };
+    const accountDeployments = this.#markDeployments(zone.accountDeployments);
+    const unmanaged = list.of(`--zone ${id}`, valueOf(name) ?? id, parts);
+    return { ...zone, ...parts, accountDeployments, unmanaged };
   }
 
-  /** Marks an account's objects with the stacks that manage them, and lists the unmanaged objects. */
+  /**
+   * Marks an account's objects with the stacks that manage them, and lists the unmanaged objects. Its managed rulesets
+   * aren't listed, because `edgeguard import` doesn't import them.
+   */
   markAccount(account: Account): Account {
-    const marked = {
-      ...account,
-      deployments: mapCell(account.deployments, (all) => all.map((each) => this.#markDeployment(each))),
-      jobs: this.#markJobs(account.jobs),
+    const { id } = account;
+    const list = new UnmanagedList();
+    const parts = {
+      jobs: this.#markJobs(account.jobs, list),
       namespaces: mapCell(account.namespaces, (all) =>
-        all.map((each) => this.#mark(each, ["KvNamespace", each.id], ["WorkersKvNamespace", each.id])),
+        all.map((each) => this.#mark(each, "KvNamespace", each.id, each.title, list)),
       ),
     };
-    return { ...marked, unmanaged: unmanagedInAccount(marked) };
+    const deployments = this.#markDeployments(account.deployments);
+    const unmanaged = list.of(`--account ${id}`, `account-${id.slice(0, 8)}`, parts);
+    return { ...account, ...parts, deployments, unmanaged };
   }
 
-  #markJobs(jobs: Zone["jobs"]): Zone["jobs"] {
-    return mapCell(jobs, (all) => all.map((each) => this.#mark(each, ["LogpushJob", each.id])));
+  #markJobs(jobs: Zone["jobs"], list: UnmanagedList): Zone["jobs"] {
+    return mapCell(jobs, (all) =>
+      all.map((each) => this.#mark(each, "LogpushJob", each.id, each.name, list)),
+    );
   }
 
-  #markDeployment(given: Deployment): Deployment {
-    return this.#mark(given, ["ManagedRulesetOverride", given.ruleId], ["Ruleset", given.entryPointId]);
+  #markDeployments(deployments: Zone["deployments"], list?: UnmanagedList): Zone["deployments"] {
+    return mapCell(deployments, (all) =>
+      all.map((each) => {
+        const { ruleId, entryPointId, description } = each;
+        return this.#mark(each, "ManagedRulesetOverride", ruleId, description, list, entryPointId);
+      }),
+    );
   }
 
-  /** @param resources the classes and IDs of the resources that may manage the object. */
+  /**
+   * Marks an object with the stack that manages it.
+   *
+   * @param list the list to add the object to if no stack manages it.
+   * @param otherId the ID of the resource of Cloudflare's own provider, if it differs.
+   */
   #mark<T>(
     object: T,
-    ...resources: readonly (readonly [kind: string, id: string])[]
+    type: ObjectType,
+    id: string,
+    name: string,
+    list: UnmanagedList | undefined,
+    otherId = id,
   ): T & { readonly stack: string | null } {
-    const names = resources.map(([kind, id]) => this.#managers.get(`${kind} ${id}`));
-    return { ...object, stack: names.find((name) => name !== undefined) ?? null };
+    const other = `${OBJECTS[type].other} ${otherId}`;
+    const stack = this.#managers.get(`${type} ${id}`) ?? this.#managers.get(other) ?? null;
+    if (stack === null) list?.objects.push({ type, id, name });
+    return { ...object, stack };
   }
 }
 
@@ -152,77 +176,31 @@ async function exportStack(io: Io, folder: string): Promise<string> {
 }
 
 /**
- * Lists a zone's objects that no stack manages. Page Shield settings exist in every zone, but are listed only if Page
- * Shield is on.
+ * The resource types whose objects a survey lists, with the class of Cloudflare's own provider for the same object, and
+ * the value of `edgeguard import --only`.
  */
-function unmanagedIn(zone: Zone): Unmanaged {
-  const settings = valueOf(zone.pageShield);
-  const name = valueOf(zone.name) ?? zone.id;
-  const { pageShield, policies, deployments, jobs } = zone;
-  return unmanagedOf(`--zone ${zone.id}`, name, { pageShield, policies, deployments, jobs }, [
-    ...(settings?.enabled === true ? [row("PageShieldSettings", zone.id, "", settings.stack)] : []),
-    ...(valueOf(zone.policies) ?? []).map((each) =>
-      row("PageShieldPolicy", each.id, each.description, each.stack),
-    ),
-    ...(valueOf(zone.deployments) ?? []).map((each) =>
-      row("ManagedRulesetOverride", each.ruleId, each.description, each.stack),
-    ),
-    ...jobRows(valueOf(zone.jobs)),
-  ]);
-}
-
-/**
- * Lists an account's objects that no stack manages. Its managed rulesets aren't listed, because `edgeguard import`
- * doesn't import them.
- */
-function unmanagedInAccount({ id, jobs, namespaces }: Account): Unmanaged {
-  return unmanagedOf(`--account ${id}`, `account-${id.slice(0, 8)}`, { jobs, namespaces }, [
-    ...jobRows(valueOf(jobs)),
-    ...(valueOf(namespaces) ?? []).map((each) => row("KvNamespace", each.id, each.title, each.stack)),
-  ]);
-}
-
-function jobRows(jobs: Exclude<Zone["jobs"], { notReadable: unknown }> = []): Row[] {
-  return jobs.map((each) => row("LogpushJob", each.id, each.name, each.stack));
-}
-
-interface Row {
-  readonly type: keyof typeof PRODUCTS;
-  readonly id: string;
-  readonly name: string;
-  readonly stack: string | null | undefined;
-}
-
-const row = (type: Row["type"], id: string, name: string, stack: Row["stack"]): Row => ({
-  type,
-  id,
-  name,
-  stack,
-});
-
-/** The value of `edgeguard import --only` for each resource type. */
-const PRODUCTS = {
-  PageShieldSettings: "page-shield",
-  PageShieldPolicy: "page-shield",
-  ManagedRulesetOverride: "rulesets",
-  LogpushJob: "logpush",
-  KvNamespace: "kv",
+const OBJECTS = {
+  PageShieldSettings: { other: "PageShieldSettings", product: "page-shield" },
+  PageShieldPolicy: { other: "PageShieldPolicy", product: "page-shield" },
+  ManagedRulesetOverride: { other: "Ruleset", product: "rulesets" },
+  LogpushJob: { other: "LogpushJob", product: "logpush" },
+  KvNamespace: { other: "WorkersKvNamespace", product: "kv" },
 } as const;
+type ObjectType = keyof typeof OBJECTS;
 
-function unmanagedOf(
-  scope: string,
-  name: string,
-  parts: Readonly<Record<string, Cell<unknown>>>,
-  rows: readonly Row[],
-): Unmanaged {
-  const objects = rows.filter(({ stack }) => stack === null);
-  const products = [...new Set(objects.map(({ type }) => PRODUCTS[type]))];
-  return {
-    objects: objects.map(({ type, id, name }) => ({ type, id, name })),
-    unread: Object.keys(parts).filter((part) => isNotReadable(parts[part])),
-    command:
-      objects.length === 0
-        ? ""
-        : `edgeguard import ${scope} --only ${products.join(",")} --out ${slug(name) || "imported"}`,
-  };
+/** Collects the objects of a zone or account that no stack manages. */
+class UnmanagedList {
+  readonly objects: (Unmanaged["objects"][number] & { readonly type: ObjectType })[] = [];
+
+  of(scope: string, name: string, parts: Readonly<Record<string, Cell<unknown>>>): Unmanaged {
+    const products = [...new Set(this.objects.map(({ type }) => OBJECTS[type].product))];
+    return {
+      objects: this.objects,
+      unread: Object.keys(parts).filter((part) => isNotReadable(parts[part])),
+      command:
+        products.length === 0
+          ? ""
+          : `edgeguard import ${scope} --only ${products.join(",")} --out ${slug(name) || "imported"}`,
+    };
+  }
 }

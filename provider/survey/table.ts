@@ -1,13 +1,16 @@
 import type { Cell as CsvCell } from "../terminal/csv";
-import type { Cell, Deployment, Zone } from "./model";
+import type { Deployment, NotReadable, Zone } from "./model";
 import { deploymentsIn, exceptionCount, isWhole, mostBehind } from "./protection";
 import { isReadable, textOf } from "./readable";
 
 type Column = (zone: Zone) => CsvCell;
 
 /** Returns a column for one part of a zone. If the part couldn't be read, the cell says so. */
-function of<T>(part: (zone: Zone) => Cell<T>, text: (value: T) => CsvCell): Column {
-  return (zone) => textOf(part(zone), text);
+function of<Part extends keyof Zone>(
+  part: Part,
+  text: (value: Exclude<Zone[Part], NotReadable>) => CsvCell,
+): Column {
+  return (zone) => textOf(zone[part], text);
 }
 
 const many = (texts: readonly string[]): string => (texts.length === 0 ? "none" : texts.join("; "));
@@ -18,87 +21,42 @@ const many = (texts: readonly string[]): string => (texts.length === 0 ? "none" 
  */
 const COLUMNS: Readonly<Record<string, Column>> = {
   zone_id: ({ id }) => id,
-  zone: of(({ name }) => name, String),
-  plan: of(({ plan }) => plan, String),
-  status: of(({ status }) => status, String),
-  account_id: of(({ accountId }) => accountId, String),
-  payment_pages: of(
-    ({ hasPaymentPages }) => hasPaymentPages,
-    (has) => (has ? "yes" : "no"),
-  ),
-  page_shield: of(
-    ({ pageShield }) => pageShield,
-    ({ enabled }) => (enabled ? "on" : "off"),
-  ),
+  zone: of("name", String),
+  plan: of("plan", String),
+  status: of("status", String),
+  account_id: of("accountId", String),
+  payment_pages: of("hasPaymentPages", (has) => (has ? "yes" : "no")),
+  page_shield: of("pageShield", ({ enabled }) => (enabled ? "on" : "off")),
   policies_enforced: policies("enforced"),
   policies_logging: policies("logging"),
   policies_off: policies("off"),
-  scripts: of(
-    ({ scripts }) => scripts,
-    ({ seen }) => seen,
+  scripts: of("scripts", ({ seen }) => seen),
+  scripts_malicious: of("scripts", ({ malicious }) => malicious),
+  scripts_not_scored: of("scripts", ({ notScored }) => notScored),
+  scripts_unapproved: of("scripts", ({ unapproved }) => unapproved ?? "no inventory"),
+  managed_rulesets: of("deployments", rulesetNames),
+  account_managed_rulesets: of("accountDeployments", rulesetNames),
+  protected: of("protection", ({ requests, lacking }) =>
+    [PROTECTED[requests], ...(lacking.length === 0 ? [] : [lacking.join("; ")])].join(": "),
   ),
-  scripts_malicious: of(
-    ({ scripts }) => scripts,
-    ({ malicious }) => malicious,
+  versions_behind: (zone) => textOf(deploymentsIn(zone), mostBehind),
+  exceptions: (zone) => textOf(deploymentsIn(zone), exceptionCount),
+  owasp: of("owasp", ({ state }) => state),
+  owasp_paranoia_level: of("owasp", ({ paranoiaLevel }) => paranoiaLevel ?? "none"),
+  owasp_score_threshold: of("owasp", ({ scoreThreshold }) => scoreThreshold ?? "none"),
+  owasp_action: of("owasp", ({ action }) => action ?? "none"),
+  migration_state: of("migration", ({ state }) => state),
+  migration_readiness: of("migration", ({ readiness }) => readiness),
+  migration_because: of("migration", ({ because }) => many(because)),
+  jobs: of("jobs", (all) =>
+    many(all.map(({ name, id, dataset, state }) => `${name === "" ? id : name} (${dataset}): ${state}`)),
   ),
-  scripts_not_scored: of(
-    ({ scripts }) => scripts,
-    ({ notScored }) => notScored,
-  ),
-  scripts_unapproved: of(
-    ({ scripts }) => scripts,
-    ({ unapproved }) => unapproved ?? "no inventory",
-  ),
-  managed_rulesets: of(({ deployments }) => deployments, rulesetNames),
-  account_managed_rulesets: of(({ accountDeployments }) => accountDeployments, rulesetNames),
-  protected: of(
-    ({ protection }) => protection,
-    ({ requests, lacking }) =>
-      [PROTECTED[requests], ...(lacking.length === 0 ? [] : [lacking.join("; ")])].join(": "),
-  ),
-  versions_behind: of(deploymentsIn, mostBehind),
-  exceptions: of(deploymentsIn, exceptionCount),
-  owasp: of(
-    ({ owasp }) => owasp,
-    ({ state }) => state,
-  ),
-  owasp_paranoia_level: of(
-    ({ owasp }) => owasp,
-    ({ paranoiaLevel }) => paranoiaLevel ?? "none",
-  ),
-  owasp_score_threshold: of(
-    ({ owasp }) => owasp,
-    ({ scoreThreshold }) => scoreThreshold ?? "none",
-  ),
-  owasp_action: of(
-    ({ owasp }) => owasp,
-    ({ action }) => action ?? "none",
-  ),
-  migration_state: of(
-    ({ migration }) => migration,
-    ({ state }) => state,
-  ),
-  migration_readiness: of(
-    ({ migration }) => migration,
-    ({ readiness }) => readiness,
-  ),
-  migration_because: of(
-    ({ migration }) => migration,
-    ({ because }) => many(because),
-  ),
-  jobs: of(
-    ({ jobs }) => jobs,
-    (all) =>
-      many(all.map(({ name, id, dataset, state }) => `${name === "" ? id : name} (${dataset}): ${state}`)),
-  ),
-  jobs_last_error: of(
-    ({ jobs }) => jobs,
-    (all) =>
-      many(
-        all.flatMap(({ lastError, errorMessage }) =>
-          lastError === undefined ? [] : [`${lastError} ${errorMessage ?? ""}`.trim()],
-        ),
+  jobs_last_error: of("jobs", (all) =>
+    many(
+      all.flatMap(({ lastError, errorMessage }) =>
+        lastError === undefined ? [] : [`${lastError} ${errorMessage ?? ""}`.trim()],
       ),
+    ),
   ),
   unmanaged: ({ unmanaged }) => {
     if (unmanaged === undefined) return "no stack given";
@@ -130,10 +88,7 @@ function rulesetNames(deployments: readonly Deployment[]): string {
 }
 
 function policies(effect: string): Column {
-  return of(
-    (zone) => zone.policies,
-    (all) => all.filter((each) => each.effect === effect).length,
-  );
+  return of("policies", (all) => all.filter((each) => each.effect === effect).length);
 }
 
 export const COLUMN_NAMES: readonly string[] = Object.keys(COLUMNS);

@@ -1,4 +1,4 @@
-import { compareText, pluralize } from "../runtime/values";
+import { compareText, firstFew, pluralize } from "../runtime/values";
 import { protectionOf } from "./protection";
 import { valueOf } from "./readable";
 import { TASKS, type Head, type Task, type TaskKind, type Zone } from "./model";
@@ -62,12 +62,7 @@ const FINDERS: Readonly<Record<TaskKind, (zone: Omit<Zone, "tasks">) => Found | 
     const { count = 0, scripts = [] } = first.wouldBlock ?? {};
     const name = first.description === "" ? first.id : JSON.stringify(first.description);
     const others = blocking.length - 1;
-    const more =
-      others === 0
-        ? ""
-        : others === 1
-          ? " Another policy also blocks scripts."
-          : ` ${others} other policies also block scripts.`;
+    const more = others === 0 ? "" : ` Scripts are also blocked by ${pluralize(others, "other policy")}.`;
     return {
       text: `Review the enforced policy ${name}: it blocks ${pluralize(count, "active script")}${count === 1 ? ":" : ", such as"} ${scripts[0] ?? ""}.${more}`,
     };
@@ -75,10 +70,9 @@ const FINDERS: Readonly<Record<TaskKind, (zone: Omit<Zone, "tasks">) => Found | 
   failingJob: ({ jobs }) => {
     const failing = (valueOf(jobs) ?? []).filter(({ state }) => state === "failing");
     if (failing.length === 0) return undefined;
-    const names = failing.slice(0, NAMED).map(({ name, id }) => (name === "" ? id : name));
-    const more = failing.length > NAMED ? ` and ${failing.length - NAMED} more` : "";
+    const names = failing.map(({ name, id }) => (name === "" ? id : name));
     return {
-      text: `Repair ${pluralize(failing.length, "failing Logpush job")}: ${names.join(", ")}${more}.`,
+      text: `Repair ${pluralize(failing.length, "failing Logpush job")}: ${firstFew(names, NAMED)}.`,
     };
   },
   owaspOff: (zone) =>
@@ -92,8 +86,7 @@ const FINDERS: Readonly<Record<TaskKind, (zone: Omit<Zone, "tasks">) => Found | 
   blockedMigration: ({ migration }) => {
     const { readiness, because = [] } = valueOf(migration) ?? {};
     if (readiness !== "blocked") return undefined;
-    const more = because.length > 1 ? ` (and ${because.length - 1} more)` : "";
-    return { text: `Resolve what blocks the WAF migration: ${because[0] ?? ""}${more}.` };
+    return { text: `Resolve what blocks the WAF migration: ${firstFew(because, 1)}.` };
   },
 };
 

@@ -1,14 +1,6 @@
 import { RIGHTS } from "./cells";
-import {
-  CHARTS,
-  SURVEY_VERSION,
-  type Cell,
-  type Chart,
-  type Head,
-  type NotReadable,
-  type Zone,
-} from "./model";
-import { protectionOf } from "./protection";
+import { add, COUNTS, managed } from "./counts";
+import { CHARTS, SURVEY_VERSION, type Chart, type Head, type NotReadable, type Zone } from "./model";
 import { isNotReadable, valueOf } from "./readable";
 import { byUrgency } from "./tasks";
 import { VERSION } from "../version";
@@ -22,30 +14,28 @@ const BUFFER = 1_000;
 
 /** Computes a survey's totals. Keeps only the most urgent tasks in memory. */
 export async function headOf(facts: HeadFacts, zones: AsyncIterable<Zone>): Promise<Head> {
-  const totals: Record<string, Record<string, number>> = Object.fromEntries(
-    Object.entries(CHARTS)
-      .filter(([chart]) => chart !== "managed" || facts.stacks.length > 0)
-      .map(([chart, bars]) => [chart, Object.fromEntries(bars.map((bar) => [bar, 0]))]),
+  const charts = (Object.keys(CHARTS) as Chart[]) // They're named there.
+    .filter((chart) => chart !== "managed" || facts.stacks.length > 0);
+  const totals = new Map(
+    charts.map((chart) => [chart, Object.fromEntries<number>(CHARTS[chart].map((bar) => [bar, 0]))]),
   );
-  const add = (chart: Chart, bar: string, count = 1): void => {
-    const bars = totals[chart];
-    if (bars !== undefined) bars[bar] = (bars[bar] ?? 0) + count;
-  };
   const missing = new MissingRights();
   for (const account of facts.accounts) {
     missing.note(
       "accounts",
       refused([account.rulesets, account.deployments, account.jobs, account.namespaces]),
     );
-    for (const { stack } of [...(valueOf(account.jobs) ?? []), ...(valueOf(account.namespaces) ?? [])])
-      if (stack !== undefined) add("managed", stack === null ? "unmanaged" : "managed");
+    add(
+      totals.get("managed") ?? {},
+      managed([...(valueOf(account.jobs) ?? []), ...(valueOf(account.namespaces) ?? [])]),
+    );
   }
   const taskCounts: Head["taskCounts"] = {};
   let first: Head["first"] = [];
   let zoneCount = 0;
   for await (const zone of zones) {
     zoneCount += 1;
-    count(zone, add);
+    for (const [chart, sum] of totals) add(sum, COUNTS[chart](zone));
     missing.note("zones", refusedParts(zone));
     for (const kind of new Set(zone.tasks.map((each) => each.kind)))
       taskCounts[kind] = (taskCounts[kind] ?? 0) + 1;
@@ -62,7 +52,7 @@ export async function headOf(facts: HeadFacts, zones: AsyncIterable<Zone>): Prom
     missingRights: missing.list(),
     stacks: facts.stacks,
     paymentPages: facts.paymentPages,
-    totals,
+    totals: Object.fromEntries(totals),
     first: mostUrgent(first),
     taskCounts,
   };
@@ -70,28 +60,6 @@ export async function headOf(facts: HeadFacts, zones: AsyncIterable<Zone>): Prom
 
 function mostUrgent(tasks: Head["first"]): Head["first"] {
   return tasks.sort(byUrgency).slice(0, MOST_FIRST);
-}
-
-function count(zone: Zone, add: (chart: Chart, bar: string, count?: number) => void): void {
-  const bar = <T>(chart: Chart, given: Cell<T>, of: (value: Exclude<T, NotReadable>) => string): void => {
-    const value = valueOf(given);
-    add(chart, value === undefined ? "notReadable" : of(value));
-  };
-  bar("pageShield", zone.pageShield, ({ enabled }) => (enabled ? "on" : "off"));
-  bar("managedRulesets", protectionOf(zone), String);
-  bar("owasp", zone.owasp, ({ state }) => state);
-  bar("migration", zone.migration, ({ readiness }) => readiness);
-  for (const { effect } of valueOf(zone.policies) ?? [])
-    add("policies", effect in EFFECTS ? effect : "other");
-  for (const { state } of valueOf(zone.jobs) ?? []) add("jobs", state);
-  const scripts = valueOf(zone.scripts);
-  if (scripts !== undefined) {
-    const { seen, malicious, notScored } = scripts;
-    add("scripts", "malicious", malicious);
-    add("scripts", "notScored", notScored);
-    add("scripts", "other", seen - malicious - notScored);
-  }
-  for (const stack of stacksIn(zone)) add("managed", stack === null ? "unmanaged" : "managed");
 }
 
 /** Returns the parts of a zone that couldn't be read because of a missing permission. */
@@ -133,20 +101,4 @@ class MissingRights {
       return counts === undefined ? [] : [{ right, where, ...counts }];
     });
   }
-}
-
-const EFFECTS = { enforced: true, logging: true, off: true };
-
-/**
- * Returns the stack of each object in the zone: null if none of the stacks manages it. Empty in a survey without
- * stacks.
- */
-function stacksIn(zone: Zone): (string | null)[] {
-  const marked = [
-    ...[valueOf(zone.pageShield) ?? []].flat(),
-    ...(valueOf(zone.policies) ?? []),
-    ...(valueOf(zone.deployments) ?? []),
-    ...(valueOf(zone.jobs) ?? []),
-  ];
-  return marked.flatMap(({ stack }) => (stack === undefined ? [] : [stack]));
 }

@@ -1,6 +1,7 @@
 import { createWriteStream } from "node:fs";
 import type { Writable } from "node:stream";
 import { finished } from "node:stream/promises";
+import { visible } from "../api/printable";
 import { SECRET_MODE, type Staging } from "../import/staging";
 import { csvLine } from "../terminal/csv";
 import { write, writeHtml } from "./html";
@@ -39,10 +40,10 @@ export async function writeFiles(
 /** Writes survey.json. Zones come last, one per line. */
 async function writeJson(out: Writable, head: Head, zones: AsyncIterable<Zone>): Promise<void> {
   const before = JSON.stringify({ $schema: SURVEY_SCHEMA, ...head }, undefined, 2).slice(0, -"\n}".length);
-  await write(out, `${before},\n  "zones": [`);
+  await write(out, `${visible(before)},\n  "zones": [`);
   let isFirst = true;
   for await (const zone of zones) {
-    await write(out, `${isFirst ? "" : ","}\n    ${JSON.stringify(zone)}`);
+    await write(out, `${isFirst ? "" : ","}\n    ${visible(JSON.stringify(zone))}`);
     isFirst = false;
   }
   await write(out, "\n  ]\n}\n");

@@ -85,10 +85,7 @@ function pages(api: EdgeApi, account: string | undefined): AsyncGenerator<ZoneRe
   });
 }
 
-/**
- * Finds the wanted zones. Reads them one by one if that takes fewer requests than listing all zones, or if the token
- * can't list zones.
- */
+/** Finds the wanted zones in the list of all zones. A few are read one by one, as are all if the token can't list zones. */
 async function listWanted(
   api: EdgeApi,
   account: string | undefined,
@@ -104,20 +101,9 @@ async function listWanted(
     }
   };
   let isRefused = false;
-  if (wanted.size > 1) {
+  if (wanted.size > FEW) {
     try {
-      const all = pages(api, account);
-      for (let read = 1; ; read += 1) {
-        const { value, done } = await all.next();
-        if (done === true) break;
-        const zone = toZone(value);
-        note(zone);
-        // The list is sorted by name, so the next zone may have the same one.
-        if (typeof zone.name === "string" && wanted.has(zone.name)) continue;
-        const missing = wanted.size - found.size;
-        // After the first page: each further page may have only one zone of the file.
-        if (missing === 0 || (read >= ZONES.MAX_PER_PAGE && missing <= FEW)) break;
-      }
+      for await (const each of pages(api, account)) note(toZone(each));
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 403) throw error;
       isRefused = true;
@@ -129,7 +115,7 @@ async function listWanted(
   ];
 }
 
-/** Up to this many zones are read one by one, even if the token can list zones. */
+/** Up to this many zones are read one by one. */
 const FEW = 10;
 
 const ZONE_READ = { notReadable: "right", what: "Zone Read" } as const;

@@ -1,9 +1,11 @@
+import { visible } from "../api/printable";
+
 /** The value of a CSV cell. Undefined means an empty cell. */
 export type Cell = string | number | boolean | undefined;
 
 /**
- * Formats a table as CSV (RFC 4180, with line feeds as line ends). A cell that a spreadsheet would run as a formula
- * gets a leading apostrophe, so that it's shown as text.
+ * Formats a table as CSV (RFC 4180, with line feeds as line ends). Invisible characters are escaped. A cell that a
+ * spreadsheet would run as a formula gets a leading apostrophe, so that it's shown as text.
  */
 export function toCsv(head: readonly string[], rows: Iterable<readonly Cell[]>): string {
   return [head, ...rows].map(csvLine).join("");
@@ -22,6 +24,6 @@ const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
 
 function cellText(cell: Cell): string {
   const given = String(cell ?? "");
-  const text = FORMULA.test(given) ? `'${given}` : given;
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  const text = visible(FORMULA.test(given) ? `'${given}` : given);
+  return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -51,7 +51,6 @@ const ADVICE: Readonly<Record<string, (error: ApiError) => string | undefined>> 
       ? "Check the account ID and the namespace ID (--account-id, --namespace-id, or the configuration file)."
       : undefined;
   },
-  detections: (error) => (isUnroutable(error) ? "Check the zone ID: --zone." : undefined),
   inventory: (error) => (isUnroutable(error) ? "Check the zone ID: --zone." : undefined),
   import: (error) => (isUnroutable(error) ? "Check the IDs: --zone, --account." : undefined),
   survey: (error) => (isUnroutable(error) ? "Check the IDs: --account, --zones." : undefined),

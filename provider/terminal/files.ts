@@ -1,6 +1,8 @@
+import { existsSync, mkdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { readErrorReason } from "../runtime/files";
+import { codeOf } from "../runtime/user-directory";
 import { CommandError } from "./errors";
 import type { Io } from "./io";
 
@@ -22,6 +24,27 @@ export async function readText({ cwd }: Io, file: string, what: string): Promise
 /** Creates the error for a file that can't be read. */
 export function unreadable(what: string, path: string, error: unknown): CommandError {
   return new CommandError(`${what} can't be read: ${readErrorReason(error)} (full path: ${path}).`);
+}
+
+/**
+ * Creates a directory and those above it. Node's own recursive mkdir never returns for a path such as /proc/x.
+ *
+ * @returns the outermost directory that it created.
+ * @throws CommandError if it can't be created.
+ */
+export function makeFolder(path: string): string | undefined {
+  if (existsSync(path)) return undefined;
+  const outermost = makeFolder(dirname(path));
+  try {
+    mkdirSync(path);
+  } catch (error) {
+    if (!existsSync(path))
+      // Otherwise, another process was faster.
+      throw new CommandError(
+        `${path} can't be created (${codeOf(error) ?? String(error)}). Pass a directory that you can write to.`,
+      );
+  }
+  return outermost ?? path;
 }
 
 /** Yields a directory and its parents, nearest first. */

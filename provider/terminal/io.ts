@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
-import { printable } from "../api/printable";
+import { printable, visible } from "../api/printable";
 
 /** A command's streams, environment and working directory. Tests replace them. */
 export interface Io {
@@ -80,7 +80,7 @@ export async function printArray(io: Io, items: AsyncIterable<object>): Promise<
   let part = "[";
   let first = true;
   for await (const item of items) {
-    part += `${first ? "" : ","}\n  ${JSON.stringify(item)}`;
+    part += `${first ? "" : ","}\n  ${visible(JSON.stringify(item))}`;
     first = false;
     if (part.length < PART_CHARACTERS) continue;
     await print(io, part);

@@ -1,5 +1,6 @@
 import { escapeInvisible } from "../api/printable";
 import { formatNumber } from "../limits/workers";
+import { truncate } from "../runtime/values";
 import type { Io } from "./io";
 
 const EVERY_MS = 100;
@@ -21,8 +22,7 @@ export class StatusLine {
     this.#shownMs = now;
     const text = escapeInvisible(given);
     // A wrapped line can't be cleared.
-    const short = text.length <= SHOWN_CHARACTERS ? text : `${text.slice(0, SHOWN_CHARACTERS - 1)}…`;
-    this.#stderr.write(`${CLEAR}${short}`);
+    this.#stderr.write(`${CLEAR}${truncate(text, SHOWN_CHARACTERS)}`);
   }
 
   clear(): void {

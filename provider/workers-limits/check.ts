@@ -7,7 +7,6 @@ import {
   REQUESTS,
   boundsOf,
   formatNumber,
-  formatAmount,
   type Amount,
   type WorkersLimit,
   type RequestLimit,
@@ -15,7 +14,7 @@ import {
   type ZonePlan,
 } from "../limits/workers";
 import { readErrorReason } from "../runtime/files";
-import { CheckError, compareWithLimit, knownAtRunTime, type LimitFinding, type Measure } from "./finding";
+import { CheckError, findingsOf, type LimitFinding, type LimitTable, type Measurement } from "./finding";
 
 export { CheckError, type LimitFinding } from "./finding";
 
@@ -100,43 +99,26 @@ export type Observed = Readonly<Partial<Record<RunTimeLimit, number>>>;
  * @see https://developers.cloudflare.com/workers/platform/limits/
  */
 export function checkWorker(given: WorkerToCheck): readonly LimitFinding[] {
-  const measure = measures(given.plan, given.usageModel);
-  const { bundle, envVars = {}, crons = [], routes = [], observed = {}, cpuLimitMs } = given;
+  const { bundle, envVars = {}, crons = [], routes = [], cpuLimitMs } = given;
+  const table = tableFor(given.plan, given.usageModel);
   const names = Object.keys(envVars);
-  return sorted([
-    ...(bundle === undefined
-      ? []
-      : compareWithLimit(
-          measure("size", { advice: "Remove unused code from the Worker, or split it into several." }),
-          compressedBytes(bundle),
-        )),
-    ...compareWithLimit(measure("envVars"), names.length),
-    ...names.flatMap((name) =>
-      compareWithLimit(
-        measure("envVarSize", {
-          subject: `Environment variable ${JSON.stringify(name)}`,
-          advice: "Store large values in Workers KV.",
-        }),
-        bytesOf(envVars[name]),
-      ),
-    ),
-    ...compareWithLimit(
-      measure("cronTriggers", { subject: "Cron Triggers of this Worker alone" }),
-      crons.length,
-    ),
-    ...routeFindings(measure, routes),
-    ...cpuLimitFindings(measure, cpuLimitMs),
-    ...RUN_TIME_LIMITS.flatMap((name) => {
-      const measured = observed[name];
-      const of = withCpuLimit(measure(name, { advice: noteOn(name) }), cpuLimitMs);
-      if (measured !== undefined)
-        return isCpu(name)
-          ? overruns(compareWithLimit(of, measured))
-          : compareWithLimit(measure(name), measured);
-      if (name === "cpuPerCronTrigger" && crons.length === 0) return [];
-      return knownAtRunTime(of);
-    }),
-    ...sharedQuota(measure, observed),
+  return findingsOf(table, [
+    {
+      limit: "size",
+      measured: bundle === undefined ? undefined : compressedBytes(bundle),
+      advice: "Remove unused code from the Worker, or split it into several.",
+    },
+    { limit: "envVars", measured: names.length },
+    ...names.map((name) => ({
+      limit: "envVarSize" as const,
+      measured: bytesOf(envVars[name]),
+      subject: `Environment variable ${JSON.stringify(name)}`,
+      advice: "Store large values in Workers KV.",
+    })),
+    { limit: "cronTriggers", measured: crons.length, subject: "Cron Triggers of this Worker alone" },
+    ...routeRows(routes),
+    ...cpuLimitRows(table, cpuLimitMs),
+    ...runTimeRows(given),
   ]);
 }
 
@@ -169,14 +151,13 @@ export interface AccountToCheck {
  * @see https://developers.cloudflare.com/workers/platform/limits/
  */
 export function checkAccount(given: AccountToCheck): readonly LimitFinding[] {
-  const measure = measures(given.plan, undefined);
-  const { workers, cronTriggers, requestsPerDay = 0, requestsPerMinute = 0 } = given;
-  const freeLimit = { advice: "Above the limit, visitors see error 1015 and API clients get a 429." };
-  return sorted([
-    ...compareWithLimit(measure("workersPerAccount"), workers),
-    ...compareWithLimit(measure("cronTriggers"), cronTriggers),
-    ...compareWithLimit(measure("requestsPerDay", freeLimit), requestsPerDay),
-    ...compareWithLimit(measure("requestsPerMinute", freeLimit), requestsPerMinute),
+  const { plan, workers, cronTriggers, requestsPerDay = 0, requestsPerMinute = 0 } = given;
+  const advice = "Above the limit, visitors see error 1015 and API clients get a 429.";
+  return findingsOf(tableFor(plan), [
+    { limit: "workersPerAccount", measured: workers },
+    { limit: "cronTriggers", measured: cronTriggers },
+    { limit: "requestsPerDay", measured: requestsPerDay, advice },
+    { limit: "requestsPerMinute", measured: requestsPerMinute, advice },
   ]);
 }
 
@@ -197,7 +178,7 @@ export interface RequestToCheck {
  * Checks a request against the limits of its zone. The size of a header includes its name, the colon and the line
  * break. Sends no requests.
  *
- * @returns errors and warnings, in the order of the arguments.
+ * @returns errors first, then warnings.
  * @throws CheckError if the plan or a number is invalid.
  *
  * @example An upload to a zone on the Pro plan
@@ -211,152 +192,109 @@ export interface RequestToCheck {
  */
 export function checkRequest(given: RequestToCheck): readonly LimitFinding[] {
   const { plan, url, headers = {}, bodyBytes, cachedFileBytes } = given;
-  const plans: readonly string[] = Object.keys(REQUESTS.body.limit);
-  if (!plans.includes(plan))
+  if (!Object.hasOwn(REQUESTS.body.limit, plan))
     throw new CheckError(
       `plan: ${JSON.stringify(plan)} is not a plan. Use "free", "pro", "business" or "enterprise".`,
     );
-  const measure = (name: RequestLimit, subject?: string): Measure<ZonePlan> => ({
-    name,
-    limit: REQUESTS[name],
-    column: plan,
-    where: `on the ${plan} plan`,
-    ...(subject === undefined ? {} : { subject }),
-    ...(name === "body"
-      ? { advice: "Cloudflare rejects larger bodies with a 413. Send the body in several requests." }
-      : {}),
-  });
   const lines = Object.entries(headers).flatMap(([name, values]) =>
     (typeof values === "string" ? [values] : values).map((value) => ({
-      name,
-      bytes: Buffer.byteLength(`${name}: ${value}\r\n`),
+      limit: "header" as const,
+      measured: Buffer.byteLength(`${name}: ${value}\r\n`),
+      subject: `Request header ${JSON.stringify(name)}`,
     })),
   );
-  return [
-    ...(url === undefined ? [] : compareWithLimit(measure("url"), Buffer.byteLength(String(url)))),
-    ...compareWithLimit(
-      measure("headers"),
-      lines.reduce((sum, { bytes }) => sum + bytes, 0),
-    ),
-    ...lines.flatMap(({ name, bytes }) =>
-      compareWithLimit(measure("header", `Request header ${JSON.stringify(name)}`), bytes),
-    ),
-    ...(bodyBytes === undefined ? [] : compareWithLimit(measure("body"), bodyBytes)),
-    ...(cachedFileBytes === undefined ? [] : compareWithLimit(measure("cachedFile"), cachedFileBytes)),
-  ];
+  const table: LimitTable<RequestLimit, ZonePlan> = {
+    limits: REQUESTS,
+    column: plan,
+    where: `on the ${plan} plan`,
+  };
+  return findingsOf(table, [
+    { limit: "url", measured: url === undefined ? undefined : Buffer.byteLength(String(url)) },
+    { limit: "headers", measured: lines.reduce((sum, { measured }) => sum + measured, 0) },
+    ...lines,
+    {
+      limit: "body",
+      measured: bodyBytes,
+      advice: "Cloudflare rejects larger bodies with a 413. Send the body in several requests.",
+    },
+    { limit: "cachedFile", measured: cachedFileBytes },
+  ]);
 }
 
-type Measures = (
-  name: WorkersLimit,
-  more?: { readonly subject?: string; readonly advice?: string | undefined },
-) => Measure<Tier>;
+const PAID = { bundled: true, unbound: true, standard: true } as const;
+const PLANS = { free: "on the free plan", paid: "on the paid plan", enterprise: "on Enterprise" } as const;
 
-function measures(plan: WorkersPlan, usageModel: UsageModel = "standard"): Measures {
-  const known: readonly string[] = ["free", "paid", "enterprise"];
-  if (!known.includes(plan))
+function tableFor(plan: WorkersPlan, model: UsageModel = "standard"): LimitTable<WorkersLimit, Tier> {
+  if (!Object.hasOwn(PLANS, plan))
     throw new CheckError(`plan: ${JSON.stringify(plan)} is not a plan. Use "free", "paid" or "enterprise".`);
-  const models: readonly string[] = ["bundled", "unbound", "standard"];
-  if (!models.includes(usageModel))
+  if (!Object.hasOwn(PAID, model))
     throw new CheckError(
-      `usageModel: ${JSON.stringify(usageModel)} is not a usage model. Use "bundled", "unbound" or "standard".`,
+      `usageModel: ${JSON.stringify(model)} is not a usage model. Use "bundled", "unbound" or "standard".`,
     );
-  const column = plan === "free" ? "free" : usageModel;
-  const where =
-    plan === "free"
-      ? "on the free plan"
-      : `on ${plan === "paid" ? "the paid plan" : "Enterprise"} (${usageModel})`;
-  return (name, { subject, advice } = {}) => ({
-    name,
-    limit: WORKERS[name],
-    column,
-    where,
-    ...(subject === undefined ? {} : { subject }),
-    ...(advice === undefined ? {} : { advice }),
-  });
+  return plan === "free"
+    ? { limits: WORKERS, column: "free", where: PLANS.free }
+    : { limits: WORKERS, column: model, where: `${PLANS[plan]} (${model})` };
 }
 
-function isCpu(name: string): boolean {
-  return name === "cpuPerRequest" || name === "cpuPerCronTrigger";
-}
-
-/** Checks a Worker's own CPU limit, which has no effect above the plan's. */
-function cpuLimitFindings(measure: Measures, cpuLimitMs: number | undefined): LimitFinding[] {
+/** The Worker's own CPU limit, which has no effect above the plan's. */
+function cpuLimitRows(
+  { limits, column }: LimitTable<WorkersLimit, Tier>,
+  cpuLimitMs: number | undefined,
+): Measurement<WorkersLimit>[] {
   if (cpuLimitMs === undefined) return [];
   if (!Number.isInteger(cpuLimitMs) || cpuLimitMs < 1)
     throw new CheckError(
       `cpuLimitMs: ${cpuLimitMs} is not a CPU limit. Use a whole number of milliseconds, 1 or more.`,
     );
-  const own = measure("cpuPerCronTrigger", { subject: "CPU limit of this Worker" });
-  return compareWithLimit(own, cpuLimitMs).filter(({ level }) => level === "error");
+  const limit = "cpuPerCronTrigger";
+  const planned = limits[limit].limit[column];
+  return planned === null || cpuLimitMs <= boundsOf(planned).most
+    ? []
+    : [{ limit, measured: cpuLimitMs, subject: "CPU limit of this Worker" }];
 }
 
-/** Applies the Worker's own CPU limit if it's lower than the plan's. */
-function withCpuLimit(of: Measure<Tier>, cpuLimitMs: number | undefined): Measure<Tier> {
-  const planned = of.limit.limit[of.column];
-  if (cpuLimitMs === undefined || !isCpu(of.name) || planned === null) return of;
-  if (boundsOf(planned).most <= cpuLimitMs) return of;
-  const amount: Amount = { amount: cpuLimitMs, unit: "ms" };
-  return {
-    ...of,
-    limit: { ...of.limit, limit: { ...of.limit.limit, [of.column]: amount } },
-    where: `set for this Worker (the plan allows ${formatAmount(planned)})`,
-  };
+/** The limits of a running Worker. `fetch()` and the Cache API share a quota: if both are measured, their sum counts. */
+function runTimeRows({ observed = {}, cpuLimitMs, crons = [] }: WorkerToCheck): Measurement<WorkersLimit>[] {
+  const { subrequests, cacheCalls } = observed;
+  return RUN_TIME_LIMITS.flatMap((limit): Measurement<WorkersLimit>[] => {
+    const isIdle = limit === "cpuPerCronTrigger" && crons.length === 0;
+    const measured = observed[limit] ?? (isIdle ? undefined : "at run time");
+    const note = WORKERS_NOTES.find(({ limits }) => limits.some((name) => name === limit))?.text;
+    const isShared = subrequests !== undefined && cacheCalls !== undefined;
+    if (isShared && limit === "subrequests") return [];
+    if (isShared && limit === "cacheCalls") {
+      const subject = `Subrequests (${formatNumber(subrequests)}) and Cache API calls (${formatNumber(cacheCalls)}) per request, which share one quota`;
+      return [{ limit, measured: subrequests + cacheCalls, subject, advice: note }];
+    }
+    if (limit === "cpuPerRequest" || limit === "cpuPerCronTrigger") {
+      // A single measurement can't distinguish an occasional overrun from a consistent one.
+      const own: Amount | undefined =
+        cpuLimitMs === undefined ? undefined : { amount: cpuLimitMs, unit: "ms" };
+      return [{ limit, measured, tolerated: note, own }];
+    }
+    return [{ limit, measured, advice: measured === "at run time" ? note : undefined }];
+  });
 }
 
-/**
- * Converts errors to warnings, because a single measurement can't distinguish an occasional overrun, which Cloudflare
- * tolerates, from a consistent one.
- */
-function overruns(findings: readonly LimitFinding[]): LimitFinding[] {
-  return findings.map((finding) => ({ ...finding, level: "warning" }));
-}
-
-/**
- * Checks the quota that fetch() and the Cache API share. Each of them can be within the limit even if both together
- * exceed it.
- */
-function sharedQuota(measure: Measures, { subrequests, cacheCalls }: Observed): LimitFinding[] {
-  if (subrequests === undefined || cacheCalls === undefined) return [];
-  const subject = `Subrequests (${formatNumber(subrequests)}) and Cache API calls (${formatNumber(cacheCalls)}) per request, which share one quota`;
-  const together = compareWithLimit(
-    measure("cacheCalls", { subject, advice: noteOn("cacheCalls") }),
-    subrequests + cacheCalls,
-  );
-  const alone = [
-    ...compareWithLimit(measure("subrequests"), subrequests),
-    ...compareWithLimit(measure("cacheCalls"), cacheCalls),
-  ];
-  const has = (level: LimitFinding["level"]): boolean => alone.some((each) => each.level === level);
-  return together.filter(({ level }) => !has("error") && !has(level));
-}
-
-/**
- * Checks the number of routes per zone. A pattern alone doesn't reliably identify its zone, so too many routes without
- * a zone only cause a warning.
- */
-function routeFindings(measure: Measures, routes: readonly Route[]): LimitFinding[] {
+/** A pattern alone doesn't reliably identify its zone, so too many routes without a zone only cause a warning. */
+function routeRows(routes: readonly Route[]): Measurement<WorkersLimit>[] {
   const zones = new Map<string, number>();
-  let unknown = 0;
-  for (const route of routes) {
-    if (typeof route === "string") unknown += 1;
-    else zones.set(route.zone, (zones.get(route.zone) ?? 0) + 1);
-  }
-  const perZone = [...zones].flatMap(([zone, count]) =>
-    compareWithLimit(measure("routesPerZone", { subject: `Routes of this Worker in zone ${zone}` }), count),
-  );
-  const unnamed = compareWithLimit(
-    measure("routesPerZone", { subject: "Routes without a zone" }),
-    unknown,
-  ).map((finding): LimitFinding => ({
-    ...finding,
-    level: "warning",
-    message: `${finding.message} To count the routes per zone, pass each route with its zone: { pattern, zone }.`,
-  }));
-  return [...perZone, ...unnamed, ...compareWithLimit(measure("zonesPerWorker"), zones.size)];
-}
-
-function noteOn(name: WorkersLimit): string | undefined {
-  return WORKERS_NOTES.find(({ limits }) => limits.includes(name))?.text;
+  for (const route of routes)
+    if (typeof route !== "string") zones.set(route.zone, (zones.get(route.zone) ?? 0) + 1);
+  return [
+    ...[...zones].map(([zone, measured]) => ({
+      limit: "routesPerZone" as const,
+      measured,
+      subject: `Routes of this Worker in zone ${zone}`,
+    })),
+    {
+      limit: "routesPerZone",
+      measured: routes.filter((route) => typeof route === "string").length,
+      subject: "Routes without a zone",
+      tolerated: "To count the routes per zone, pass each route with its zone: { pattern, zone }.",
+    },
+    { limit: "zonesPerWorker", measured: zones.size },
+  ];
 }
 
 function bytesOf(value: unknown): number {
@@ -364,37 +302,23 @@ function bytesOf(value: unknown): number {
   return text === undefined ? 0 : Buffer.byteLength(text);
 }
 
-const ORDER = ["error", "warning", "info"] as const;
-
-function sorted(findings: readonly LimitFinding[]): readonly LimitFinding[] {
-  return ORDER.flatMap((level) => findings.filter((finding) => finding.level === level));
-}
-
 /**
  * Returns the bundle's size after gzip at its default level. Wrangler reports the same size. Source maps aren't
  * counted, because they don't run.
  */
 function compressedBytes(bundle: string | Uint8Array): number {
-  return gzipSync(typeof bundle === "string" ? Buffer.concat(read(bundle)) : bundle).length;
-}
-
-function read(path: string): Buffer[] {
+  if (typeof bundle !== "string") return gzipSync(bundle).length;
   try {
-    return statSync(path).isDirectory()
-      ? [...filesOf(path)].map((file) => readFileSync(file))
-      : [readFileSync(path)];
+    return gzipSync(Buffer.concat(filesIn(bundle).map((file) => readFileSync(file)))).length;
   } catch (error) {
     throw new CheckError(
-      `bundle: can't read ${path}: ${readErrorReason(error)}. Pass a file, a directory or bytes.`,
+      `bundle: can't read ${bundle}: ${readErrorReason(error)}. Pass a file, a directory or bytes.`,
     );
   }
 }
 
-function* filesOf(folder: string): Generator<string> {
-  const found = readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
-  for (const one of found) {
-    const path = join(folder, one.name);
-    if (one.isDirectory()) yield* filesOf(path);
-    else if (!one.name.endsWith(".map")) yield path;
-  }
+function filesIn(path: string): readonly string[] {
+  if (!statSync(path).isDirectory()) return [path];
+  const paths = readdirSync(path, { recursive: true, encoding: "utf8" }).map((name) => join(path, name));
+  return paths.filter((each) => !each.endsWith(".map") && !statSync(each).isDirectory()).sort();
 }

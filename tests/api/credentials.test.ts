@@ -21,6 +21,7 @@ const refreshing = () => ({
   purpose: { isRecorded: true, savedConfig: true },
   secrets: new Redactor(),
   seen: new Seen(),
+  hideTwins: () => undefined,
   shown: () => "",
 });
 const schema = z.unknown();
@@ -135,15 +136,28 @@ describe("secrets in Cloudflare's responses", () => {
   });
 
   test.each([
-    ["starts", 'Bearer c4n"ary/T0k'],
-    ["ends", "ary/T0ken+x"],
-  ])("shows only the code of an error that %s in the middle of a secret", async (_where, piece) => {
-    const text = await shown(
-      400,
-      JSON.stringify({ success: false, errors: [{ code: 77, message: `no ${piece}` }] }),
+    ["cut at its end", 'no Bearer c4n"ary/T0k', "no Bearer [hidden] [code 77]"],
+    ["cut at its start", "no ary/T0ken+x", "no [hidden] [code 77]"],
+    [
+      "cut with a mark",
+      "no c4n...",
+      "Cloudflare's message isn't shown, because it may quote a secret [code 77]",
+    ],
+  ])("shows nothing of a secret that Cloudflare has %s", async (_where, message, words) => {
+    const text = await shown(400, JSON.stringify({ success: false, errors: [{ code: 77, message }] }));
+    expect(text).toContain(words);
+    expect(text).not.toMatch(/c4n|ary/);
+  });
+
+  test("hides each credential inside a value, as it is and encoded", () => {
+    const redactor = new Redactor();
+    redactor.addValue([
+      "https://shop:hunter2@logs.example.com/in?header_Authorization=Bearer%20c4n%2Fary-key&index=main",
+      "Authorization: Bearer T0ken/value",
+    ]);
+    expect(redactor.redact("hunter2, Bearer c4n/ary-key, Bearer+c4n%2fary-key, T0ken%2Fvalue, main")).toBe(
+      "[secret], [secret], [secret], [secret], main",
     );
-    expect(text).toContain("Cloudflare's message isn't shown, because it may quote a secret [code 77]");
-    expect(text).not.toContain("ary");
   });
 
   test("hides a secret that contains another secret, but not strings that are too short to be secrets", () => {

@@ -1,6 +1,7 @@
 import { canonicalCsp, parseCsp } from "../../provider/page-shield/csp";
 import { newlyAllowed } from "../../provider/page-shield/newly-allowed";
 import { unlinked } from "../../provider/report/phrase";
+import { isWiderOrEqual } from "../../provider/rules-language/equivalence";
 import { nearest } from "../../provider/runtime/nearest";
 import { median, type Row } from "./table";
 
@@ -12,6 +13,11 @@ export async function longInputs(): Promise<Row[]> {
   const hosts = (suffix: string): string =>
     `script-src ${Array.from({ length: 3_000 }, (_, index) => `cdn${index}.example.com/${suffix}`).join(" ")}`;
   const [before, after] = [parseCsp(hosts("a")), parseCsp(hosts("b"))];
+  const pairs = Array.from(
+    { length: 30 },
+    (_, index) => `(http.host eq "${index}" or tcp.srcport eq ${index})`,
+  );
+  const undecided = pairs.map((_, index) => `http.host eq "${index}"`).join(" xor ");
   const work: Readonly<Record<string, () => unknown>> = {
     "200,000 dots in a report": () => unlinked(".".repeat(200_000)),
     "an unknown field of 4,000 characters": () => nearest("x".repeat(4_000), names),
@@ -23,6 +29,8 @@ export async function longInputs(): Promise<Row[]> {
       }
     },
     "3,000 sources compared with 3,000": () => newlyAllowed(before, after),
+    "expressions of 30 comparisons": () =>
+      isWiderOrEqual(pairs.join(" and "), `(${undecided}) and ${pairs.join(" and ")}`),
   };
   const rows: Row[] = [];
   for (const [what, run] of Object.entries(work)) {

@@ -20,6 +20,7 @@ const FILE = "script-inventory.yaml";
 const HOSTS = ["--hosts", "www.shop.example,account.shop.example"];
 const COUNT = LONG ? 10_000 : 300;
 const NEW = "https://cdn.new.example/tracker.js";
+const HOSTILE = "https://evil.example/line\nbreak.js\r\n::error::boo\u001b[31m\u009b\u202e\u2066";
 
 const inventory = async (...args: string[]) => await desk.here("inventory", ...args);
 const check = async (...args: string[]) => await inventory("check", "--zone", desk.api.zones.shop, ...args);
@@ -43,8 +44,13 @@ async function approved(...args: string[]): Promise<string> {
   return text;
 }
 
-const json = (text: string): { readonly [key: string]: unknown; readonly findings: readonly object[] } =>
-  JSON.parse(text) as never;
+const json = (
+  text: string,
+): {
+  readonly [key: string]: unknown;
+  readonly findings: readonly object[];
+  readonly scripts: readonly { readonly seen: { readonly url: string } }[];
+} => JSON.parse(text) as never;
 
 describe("edgeguard inventory check", () => {
   test("exits with 0 if every script is approved, with 1 if there's a new one, and with 0 again once that one is approved", async () => {
@@ -293,6 +299,12 @@ describe("the evidence", () => {
       ]),
     );
 
+  test("isn't written if its directory can't be created", async () => {
+    await approved(...HOSTS);
+    const { code, stderr } = await check(...HOSTS, "--evidence", "/proc/nope/out");
+    expect([code, stderr]).toEqual([1, expect.stringContaining("/proc/nope can't be created (ENOENT)")]);
+  });
+
   test("says in every format which elements of the two requirements have evidence, and claims nothing more", async () => {
     const text = await approved(...HOSTS);
     const { stderr } = await check(...HOSTS, "--evidence", "evidence");
@@ -450,9 +462,10 @@ describe("the evidence", () => {
       '=HYPERLINK("https://evil.example","click")',
       "@SUM(1+1)|x",
       "-2+3",
-      "https://evil.example/line\nbreak.js\r\n::error::boo\u001b[31m\u202e",
+      HOSTILE,
     ];
-    desk.api.detect(shop, { scripts: urls.map((url) => ({ url, js_integrity_score: 90 })) }, "replace");
+    const scripts = urls.map((url) => ({ url, js_integrity_score: 90 }));
+    desk.api.detect(shop, { scripts }, "replace");
     desk.write(
       FILE,
       `version: 1\nscripts:\n  - script: evil.example\n    owner: "=cmd|' /C calc'!A0"\n    ${approval()}\n    justification: "| </td> [x](javascript:1)"\n`,
@@ -461,12 +474,17 @@ describe("the evidence", () => {
       ["text", "markdown", "csv", "json"].map(async (format) => (await check("--format", format)).stdout),
     );
     const [text = "", markdown = "", csv = "", document = ""] = outputs;
-    expect(text + markdown).not.toMatch(/[\u001b\u202e\r]|^::error::/mu);
+    for (const output of outputs) expect(output.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    expect(text + markdown).not.toMatch(/^::error::/mu);
     const html = marked.parse(markdown, { async: false });
     expect(html).not.toMatch(/<img|<a /);
     expect(html).toContain("<td>=cmd|&#39; /C calc&#39;!A0</td>\n<td>Ann Lee, ");
     for (const cell of cellsOf(csv)) expect(cell).not.toMatch(/^[=+\-@\t\r]/);
     expect(cellsOf(csv)).toContain("'-2+3");
+    expect(cellsOf(csv)).toContain(
+      "https://evil.example/line\nbreak.js\\r\n::error::boo\\u001b[31m\\u009b\\u202e\\u2066",
+    );
+    expect(json(document).scripts.map(({ seen }) => seen.url)).toContain(HOSTILE);
     expect(schemaProblems("inventory-check.v1", json(document))).toEqual([]);
     expect(json(document).findings).toHaveLength(3);
   });

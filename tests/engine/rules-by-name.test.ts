@@ -104,14 +104,10 @@ describeLong("when a program refers to rules by name", () => {
       await project.ok("preview", "--expect-no-changes");
       expect(api.requests).toEqual([]);
 
-      const refresh = await project.ok("refresh", "--yes", "--skip-preview");
-      expect(refresh.text).toContain(
-        `rules["CVE-2021-44228"]: "CVE-2021-44228" was resolved to rule ${cve} ("Log4j headers")`,
-      );
+      await project.ok("refresh", "--yes", "--skip-preview");
       await project.ok("preview", "--expect-no-changes");
       project.write(programOf(`description: "changed",`));
-      const up = await project.ok("up", "--yes", "--skip-preview");
-      expect(up.text).toContain(`The resource still uses rule ${cve}`);
+      await project.ok("up", "--yes", "--skip-preview");
       expect(await overrides()).toEqual(expected());
       await project.ok("preview", "--expect-no-changes");
       await project.ok("destroy", "--yes", "--skip-preview");

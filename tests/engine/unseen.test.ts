@@ -35,7 +35,7 @@ describe.each(surfaces())("on $name", (surface) => {
     const headers = { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" };
     const path = `${api.url}/accounts/${ids.accountId}/storage/kv/namespaces/${ids.existing}`;
     const body = JSON.stringify(
-      Array.from({ length: 80 }, (_, index) => ({ key: `product/${index}`, value: "of others" })),
+      Array.from({ length: 80 }, (_, index) => ({ key: `product/${index}`, value: "theirs" })),
     );
     await fetch(`${path}/bulk`, { method: "PUT", headers, body });
     const found = (await (await fetch(path, { headers })).json()) as { result: { title: string } };

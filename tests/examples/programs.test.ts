@@ -13,7 +13,7 @@ import { LONG } from "../support/long";
 interface Example {
   /** Its resources, by class. */
   readonly makes: readonly string[];
-  /** Classes that turn something off or exempt requests: a preview without live checks can't rule out a loss. */
+  /** Classes that turn something off: a preview without live checks can't rule out a loss. */
   readonly mayLose?: readonly string[];
   readonly config: (api: LocalApi) => Record<string, string>;
 }
@@ -41,7 +41,6 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   "managed-ruleset-override": {
     makes: ["ManagedRulesetOverride"],
-    mayLose: ["ManagedRulesetOverride"],
     config: (api) => ({ zoneId: api.zones.shop }),
   },
   "waf-migration": { makes: ["WafMigration"], config: (api) => ({ zoneId: api.zones.migratePro }) },

@@ -49,7 +49,6 @@ describe("importing existing objects into a stack", () => {
         .join(", "),
     );
     expect(summary).not.toMatch(/isn't formatted|Not declared|Not imported/);
-    expect(summary).toContain("The program compiles in strict mode.");
     expect(desk.read("index.ts")).toMatch(
       /owasp: \{\s+paranoiaLevel: 2,\s+scoreThreshold: "high",\s+action: "managed_challenge",\s+\}/,
     );

@@ -1,8 +1,9 @@
 import { parse } from "yaml";
 import { call, Code, codeOf, objectOf, reference } from "../../provider/import/code";
 import type { ArgumentWriter } from "../../provider/import/existing";
-import { commonDomain, distinctNames, hostsIn, identifier, slug } from "../../provider/import/names";
-import { commented, print } from "../../provider/import/printing/typescript";
+import { distinctNames, hostsIn, identifier, slug } from "../../provider/import/names";
+import { commented } from "../../provider/import/printing/comments";
+import { print } from "../../provider/import/printing/typescript";
 import { yamlProgram } from "../../provider/import/printing/yaml";
 import { destinationCode } from "../../provider/import/reading/destination";
 import { filterCode } from "../../provider/import/reading/filter";
@@ -56,29 +57,21 @@ describe("names in the generated program", () => {
     expect(
       hostsIn('(http.host in {"www.shop.example" "Shop.example"} or http.host eq "a.b") and x eq "c.d"'),
     ).toEqual(["a.b", "shop.example", "www.shop.example"]);
-    expect(commonDomain(["www.shop.example", "checkout.shop.example", "shop.example"])).toBe("shop.example");
-    expect(commonDomain(["www.shop.example"])).toBe("www.shop.example");
-    expect(commonDomain(["shop.example", "blog.example"])).toBe("");
   });
 });
 
 describe("the printer", () => {
-  it("prints an expression on one line if it fits, and otherwise one member per line", () => {
-    expect(print(codeOf({ a: 1, "b-c": [true, "x"], __proto: null, d: undefined }))).toBe(
-      '{ a: 1, "b-c": [true, "x"], __proto: null }',
-    );
-    expect(print(codeOf({ list: ["x".repeat(60), "y".repeat(60)], none: {} }), { start: 10 })).toBe(
-      `{\n  list: [\n    "${"x".repeat(60)}",\n    "${"y".repeat(60)}",\n  ],\n  none: {},\n}`,
-    );
-  });
-
-  it("prints code that evaluates to the original value, with constants and calls", () => {
+  it("prints one item a line, with constants and calls, in code that evaluates to the original value", () => {
     const code = codeOf({
       zoneId: reference("zoneId", "0da4"),
       f: call("filter.eq", ["a", reference("b", 2)], { key: "a" }),
+      "b-c": [true, { d: [], __proto: null }],
+      e: undefined,
     });
-    expect(print(code)).toBe('{ zoneId, f: filter.eq("a", b) }');
-    expect(code.value).toEqual({ zoneId: "0da4", f: { key: "a" } });
+    expect(print(code)).toBe(
+      '{\n  zoneId,\n  f: filter.eq("a", b),\n  "b-c": [\n    true,\n    {\n      d: [],\n      __proto: null,\n    },\n  ],\n}',
+    );
+    expect(code.value).toEqual({ zoneId: "0da4", f: { key: "a" }, "b-c": [true, { d: [], __proto: null }] });
   });
 
   it("prints any text as a string literal with the same value", () => {
@@ -90,13 +83,10 @@ describe("the printer", () => {
   });
 
   it("prints comments that no text can break out of", () => {
-    expect(commented("first\n process.exit() \u2028 x")).toBe("// first process.exit() x");
+    expect(commented("// ", "first\n process.exit() \u2028 x", "two")).toBe(
+      "// first process.exit() x\n// two",
+    );
     expect(print(objectOf({ a: 1 }, { a: "why" }))).toBe("{\n  // why\n  a: 1,\n}");
-    expect(
-      commented("word ".repeat(40))
-        .split("\n")
-        .every((line) => line.startsWith("// word")),
-    ).toBe(true);
   });
 });
 
@@ -162,11 +152,9 @@ describe("a program in YAML", () => {
     );
   });
 
-  it("folds long texts, and wraps comments so that no text can break out of them", () => {
-    const text = printed({ a: "word ".repeat(30).trim() }, `first\nresources: ${"word ".repeat(30)}`);
-    expect(text).toMatch(/^ {6}a: >-\n {8}word [^\n]+\n {8}word/m);
+  it("prints comments that no text can break out of", () => {
+    const text = printed({ a: "word" }, "first\nresources:");
     expect(text.match(/^ *resources:/gm)).toHaveLength(1);
-    expect(Math.max(...text.split("\n").map(({ length }) => length))).toBeLessThanOrEqual(115);
   });
 });
 
@@ -264,14 +252,16 @@ describe("filters", () => {
   it("are printed as a document if builders aren't used, or as text if a document would change them", () => {
     const where = '{"where":{"key":"ClientRequestHost","operator":"eq","value":"a"}}';
     expect(print(filterCode(where, false))).toBe(
-      'JSON.stringify({ where: { key: "ClientRequestHost", operator: "eq", value: "a" } })',
+      'JSON.stringify({\n  where: {\n    key: "ClientRequestHost",\n    operator: "eq",\n    value: "a",\n  },\n})',
     );
     const spaced = where.replace(":", ": ");
     expect(filterCode(spaced, false)).toMatchObject({ value: spaced, form: { kind: "data" } });
   });
 
   const of = (where: unknown): string =>
-    print(filterCode(JSON.stringify({ where }), true)).replace(/\s+/g, " ");
+    print(filterCode(JSON.stringify({ where }), true))
+      .replace(/\s+/g, " ")
+      .replace(/\[ (.*), \]/, "[$1]");
 
   it.each([
     [
@@ -305,6 +295,6 @@ describe("filters", () => {
     { and: [{ key: "EdgeResponseStatus", operator: "eq", value: "0500" }] },
     { or: [{ and: [{ key: "WorkerSubrequest", operator: "eq", value: "yes" }] }] },
   ])("stay text if the builders can't express them: %j", (where) => {
-    expect(of(where)).toBe(`'${JSON.stringify({ where })}'`);
+    expect(of(where)).toBe(JSON.stringify(JSON.stringify({ where })));
   });
 });

@@ -364,11 +364,11 @@ describe("the account that managed rulesets are read from", () => {
       ) as string,
     });
     expect(desk.has("")).toBe(false);
-    // With it, names come from the hosts in the zone's expressions.
+    // The zone's name isn't known, so names come from its ID.
     expect(await desk.run(["--zone", desk.zone, "--account", desk.account], { env })).toMatchObject({
       code: 0,
     });
-    expect([...desk.recorded().keys()][0]).toBe("PageShieldSettings checkoutShopExample");
+    expect([...desk.recorded().keys()][0]).toBe(`PageShieldSettings zone${desk.zone.slice(0, 8)}`);
   });
 
   it("is also used for namespaces if --only includes kv", async () => {
@@ -451,6 +451,15 @@ describe("edgeguard import into a directory", () => {
     });
     expect(await desk.run([...args, "--force"])).toMatchObject({ code: 0 });
     expect(desk.read("index.ts")).toContain("new PageShieldSettings");
+  });
+
+  it("fails if the directory can't be created", async () => {
+    const desk = await ImportDesk.from();
+    const given = ["--zone", desk.zone, "--only", "page-shield"];
+    expect(await desk.run(given, { out: "/proc/nope/out" })).toEqual({
+      code: 1,
+      stderr: expect.stringContaining("/proc/nope can't be created (ENOENT)") as string,
+    });
   });
 });
 

@@ -65,13 +65,16 @@ export class ImportDesk {
   }
 
   /** Runs the command in this process, with the folder as its output. */
-  async run(args: readonly string[], { env = this.env, tty = false, stopped = false } = {}): Promise<Ran> {
+  async run(
+    args: readonly string[],
+    { env = this.env, tty = false, stopped = false, out = this.folder } = {},
+  ): Promise<Ran> {
     const stream = (): PassThrough & { isTTY: boolean } => Object.assign(new PassThrough(), { isTTY: tty });
     const [stdin, stdout, stderr] = [stream(), stream(), stream()];
     const written = text(stderr);
     const signal = stopped ? AbortSignal.abort() : new AbortController().signal;
     const io = { stdin, stdout, stderr, env, cwd: this.folder, interrupted: () => signal };
-    const code = await run(["import", ...args, "--out", this.folder], io);
+    const code = await run(["import", ...args, "--out", out], io);
     stderr.end();
     return { code, stderr: await written };
   }

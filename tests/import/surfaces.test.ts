@@ -259,8 +259,8 @@ function declaredInTypescript(
   return declared;
 }
 
-const GOLDEN = `# Written by \`edgeguard import\`. From now on, this program is the source of truth. Edit, move and split it as
-# you like, but keep each resource's name (its key) or add an alias.
+const GOLDEN = `# Written by \`edgeguard import\`. From now on, this program is the source of truth.
+# Edit, move and split it as you like, but keep each resource's name (its key) or add an alias.
 
 # Credentials come from the stack's encrypted configuration. Set them before the first preview:
 config:

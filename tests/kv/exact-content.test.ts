@@ -95,8 +95,7 @@ describe("numbers in metadata", () => {
   test.each([
     ['{"id":9007199254740993}', "metadata.id"],
     ['{"id":1e400}', "metadata.id"],
-    ['{"id":1e-400}', "metadata.id"],
-    ['{"n":[1,{"a b":0.12345678901234567890}]}', 'metadata.n[1]["a b"]'],
+    ['{"n":[1,{"a b":1e21}]}', 'metadata.n[1]["a b"]'],
     ['{"s":"\\"{9","__proto__":{"n":-12345678901234567890}}', "metadata.__proto__.n"],
   ])("are refused if they'd lose digits as a double: %s", async (metadata, place) => {
     writeFileSync(FILE, written(metadata));
@@ -105,18 +104,8 @@ describe("numbers in metadata", () => {
     ]);
   });
 
-  test("are accepted if they fit in a double, however they're written", async () => {
-    const numbers = [
-      "9007199254740991",
-      "-0",
-      "0.1",
-      "1.50",
-      "1e21",
-      "1E-7",
-      "123456789012345e3",
-      "5e-324",
-      "0e999",
-    ];
+  test("are accepted if they're safe integers or fractions, however they're written", async () => {
+    const numbers = ["9007199254740991", "-0", "0.1", "1.50", "1E-7", "123456789012e3", "5e-324", "0e999"];
     writeFileSync(FILE, written(`{"n":[${numbers.join()}]}`));
     await up({ file: FILE });
     const metadata = { n: numbers.map((number) => Number(number) + 0) };

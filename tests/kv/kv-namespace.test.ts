@@ -29,7 +29,7 @@ async function existing(title: string, ...keys: string[]): Promise<string> {
   return id;
 }
 
-const STRANGE = /has keys that this program doesn't declare for it, such as "a"/;
+const STRANGE = /has keys, such as "a"/;
 const NEVER = /adopt: "never" prevents adopting it/;
 
 test.each([

@@ -85,7 +85,7 @@ test("refreshes, previews, updates and deletes entries in a state that version 0
     api.clearRequests();
     writeFileSync(file, JSON.stringify(ENTRIES.slice(1).map((entry) => ({ ...entry, value: "AAAA" }))));
     const changed = await new Operation(api).up(TYPE, { ...address, file, defaults }, state);
-    expect(sentBatches(api)).toEqual(["PUT bulk 2", "POST bulk/delete 1"]);
+    expect(sentBatches(api)).toEqual(["PUT bulk 2", "POST bulk/get 1", "POST bulk/delete 1"]);
     expect([...storedValues(api).keys()]).toEqual(["b/é", "c"]);
     await new Operation(api).destroy(TYPE, changed);
     expect(storedValues(api).size).toBe(0);

@@ -2,7 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type LocalApi, startLocalApi } from "edgeguard-local";
-import { Operation, type Recorded } from "../support/operation";
+import { omit } from "../../provider/runtime/values";
+import { Operation, rawSend, type Recorded } from "../support/operation";
 import { emptyNamespace } from "./upload-support";
 
 /** A value appears in no message, and for a file or directory not in the state either. */
@@ -105,3 +106,62 @@ test.each(["entries", "file", "directory"])("no message or state contains a valu
     if (kind !== "entries") expect(JSON.stringify(states)).not.toContain(text);
   }
 });
+
+test("no message or state names a key of a file that the program made secret", async () => {
+  const address = emptyNamespace(api);
+  const path = `/accounts/${address.accountId}/storage/kv/namespaces/${address.namespaceId}`;
+  const write = (...entries: object[]): void => writeFileSync(FILE, JSON.stringify(entries));
+  const keys = [`${CANARY}-1`, `${CANARY}-2`, "c4"];
+  const declare = (...named: string[]) => write(...named.map((key) => ({ key, value: "1" })));
+  const inputs = { ...address, file: FILE, __secrets: ["file"] };
+  const states: unknown[] = [];
+
+  // 1. Mistakes, a warning, and another resource with the same key.
+  write({ key: keys[0], value: 1 }, { key: `${CANARY} `, value: "1" }, { key: keys[2], value: 1 });
+  messages.push(...(await within((op) => op.refusals(TYPE, inputs))));
+  expect(messages.join("\n")).toContain("entry 1 (line 1, key [secret])");
+  declare(`${CANARY}\u200b`);
+  await within((op) => op.preview(TYPE, inputs));
+  declare(...keys);
+  await within(async (op) => {
+    const other = { ...address, entries: { c4: "1" }, __resourceName: "other" };
+    await op.check(TYPE, other);
+    messages.push(...(await op.refusals(TYPE, { ...inputs, __resourceName: "secret" })));
+  });
+  expect(messages.join("\n")).toContain("both declare the key [secret]");
+
+  // 2. Keys of others, failed writes, drift and deletes.
+  await rawSend(api, "PUT", `${path}/bulk`, [{ key: "c4", value: "theirs" }]);
+  states.push(await failing(inputs));
+  await rawSend(api, "POST", `${path}/bulk/delete`, ["c4"]);
+  declare("c4");
+  api.fault({ kind: "status", status: 403, match: { path: "/bulk$" } });
+  await failing(inputs);
+  declare(...keys);
+  api.fault({ kind: "unsuccessful", keys: ["c4"], times: 9, match: { path: "/bulk$" } });
+  const partly = await within((op) => op.failedUp(TYPE, inputs));
+  messages.push(partly.message);
+  states.push(partly.recorded);
+  api.clearFaults();
+  const recorded = await within((op) => op.up(TYPE, inputs, partly.recorded));
+  await rawSend(api, "PUT", `${path}/bulk`, [{ key: "c4", value: "theirs", metadata: {} }]);
+  api.advance(120_000);
+  const refreshed = await within((op) => op.refresh(TYPE, recorded));
+  expect(refreshed?.outputs["drift"]).toBe("1 key changed");
+  declare(keys[0] ?? "");
+  await failing({ ...inputs, maxOwnDeletes: 0 }, recorded);
+  await within((op) => op.destroy(TYPE, recorded));
+  expect(messages.join("\n")).toContain("keeping 1 key ([secret])");
+  states.push(recorded, refreshed);
+
+  const shown = [...messages, JSON.stringify(states.map((state) => omitManifest(state)))].join("\n");
+  expect(shown).not.toContain(CANARY);
+  expect(shown).not.toMatch(/"c4\\?"/);
+});
+
+/** Leaves out what the state marks as a secret. */
+function omitManifest(state: unknown): unknown {
+  if (typeof state !== "object" || state === null) return state;
+  const { outputs = {}, inputs = {} } = state as Partial<Recorded>;
+  return [omit(outputs, ["manifest", "index"]), omit(inputs, ["index"])];
+}

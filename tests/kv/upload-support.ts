@@ -44,7 +44,7 @@ export function contextFor(
     return Promise.resolve();
   };
   return {
-    ctx: { name: undefined, api: host.api, settings: host.settings, say: host.say, pause },
+    ctx: { ...host.context("KvEntries"), pause },
     said,
     pauses,
   };

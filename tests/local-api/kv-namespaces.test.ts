@@ -65,7 +65,7 @@ test("lists namespaces page by page in the requested order, without a page count
   });
   expect((await call("GET", path)).body).not.toHaveProperty("result_info.total_pages");
   expect(each(await call("GET", path), "title")).toEqual(["a", "b", "c", "existing"]);
-  expect(each(await call("GET", `${path}?page=2&per_page=3&direction=desc`), "title")).toEqual(["a"]);
+  expect(each(await call("GET", `${path}?page=2&per_page=3`), "title")).toEqual(["existing"]);
   expect(each(await call("GET", `${path}?page=3&per_page=3`), "title")).toEqual([]);
   const ids = each(await call("GET", `${path}?order=id`), "id") as string[];
   expect(ids).toEqual([...ids].sort());
@@ -75,7 +75,6 @@ test("lists namespaces page by page in the requested order, without a page count
     ["per_page=1001", 10008],
     ["per_page=x", 10008],
     ["order=size", 10043],
-    ["direction=up", 10044],
   ] as const) {
     expect(await call("GET", `${path}?${query}`)).toMatchObject(failed(400, code));
   }

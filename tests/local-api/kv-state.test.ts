@@ -109,13 +109,6 @@ describe("the state", () => {
   });
 });
 
-test("/info lists the account that KV belongs to", async () => {
-  const api = await start();
-  expect((await controlOf(api)("GET", "/info")).body).toMatchObject({
-    accounts: [{ id: api.accounts.main, name: "main" }],
-  });
-});
-
 describe("KV in a data directory", () => {
   const root = mkdtempSync(join(tmpdir(), "local-api-kv-"));
   let folder: string;

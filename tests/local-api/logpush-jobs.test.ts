@@ -379,21 +379,6 @@ describe("Logpush responses", () => {
   });
 });
 
-describe("the health of a Logpush job", () => {
-  test("is set by a control route, and cleared by a successful push", async () => {
-    const api = await start();
-    const call = callerOf(api);
-    const path = zonePath(api);
-    const id = await create(call, path);
-    const failing = { last_error: "2026-10-01T00:00:00Z", error_message: "access denied" };
-    const control = controlOf(api);
-    expect(await control("PATCH", `/logpush/jobs/${id}/health`, failing)).toMatchObject({ status: 204 });
-    expect(result(await call("GET", `${path}/${id}`))).toMatchObject({ ...failing, last_complete: null });
-
-    expect(await control("PATCH", "/logpush/jobs/999/health", failing)).toMatchObject({ status: 404 });
-  });
-});
-
 describe("Logpush jobs in the state", () => {
   test("survive a restart, and are restored from a snapshot", async () => {
     const folder = mkdtempSync(join(tmpdir(), "edgeguard-test-"));

@@ -177,10 +177,6 @@ describe("the API for managed rulesets", () => {
     });
     expect(await call("PUT", owasp, { rules: [] })).toMatchObject({ status: 405 });
     expect(await call("DELETE", owasp)).toMatchObject({ status: 405 });
-    expect(await call("GET", `${root}/phases/http_ratelimit/entrypoint`)).toMatchObject({
-      status: 404,
-      body: { errors: [{ code: 10003 }] },
-    });
   });
 });
 

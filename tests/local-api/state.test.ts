@@ -143,19 +143,6 @@ describe("the state", () => {
 });
 
 describe("the control routes", () => {
-  test("describe the running API, and need no credentials", async () => {
-    const api = await start({ dialect: "documented" });
-    const control = controlOf(api);
-    expect(await control("GET", "/health")).toMatchObject({ status: 200, body: { healthy: true } });
-    expect((await control("GET", "/info")).body).toMatchObject({
-      dialect: "documented",
-      zones: expect.arrayContaining([
-        { id: api.zones.shop, name: "shop.example", plan: "enterprise" },
-        { id: api.zones.migrateLimits, name: "migrate-limits.example", plan: "business" },
-      ]) as unknown,
-    });
-  });
-
   test("show and clear the request log, and don't appear in it", async () => {
     const api = await start();
     const control = controlOf(api);
@@ -163,23 +150,6 @@ describe("the control routes", () => {
     expect((await control("GET", "/requests")).body).toMatchObject([{ method: "GET", status: 200 }]);
     expect(await control("DELETE", "/requests")).toMatchObject({ status: 204 });
     expect((await control("GET", "/requests")).body).toEqual([]);
-  });
-
-  test("can add to a zone's Page Shield detections, or replace them", async () => {
-    const api = await start();
-    const control = controlOf(api);
-    const found = `/zones/${api.zones.blog}/scripts`;
-    const scripts = `/zones/${api.zones.blog}/page_shield/scripts`;
-    await control("PATCH", found, [{ url: "https://evil.example/x.js", js_integrity_score: 3 }]);
-    expect(each(await callerOf(api)("GET", scripts), "url")).toHaveLength(5);
-    await control("PUT", found, [{ url: "https://evil.example/x.js", js_integrity_score: 3 }]);
-    expect(each(await callerOf(api)("GET", scripts), "url")).toEqual(["https://evil.example/x.js"]);
-
-    expect(await control("PATCH", found, [{ js_integrity_score: 3 }])).toMatchObject({ status: 400 });
-    expect(await control("PATCH", found, [{ url: "https://a.example", score: 3 }])).toMatchObject({
-      status: 400,
-    });
-    expect(await control("PATCH", `/zones/${"0".repeat(32)}/scripts`, [])).toMatchObject({ status: 404 });
   });
 
   test("save, restore and reset the state", async () => {

@@ -68,7 +68,7 @@ describe("the local engine", () => {
     expect(out).toContain("the program is broken");
     expect(stack.calls()).toEqual([]);
     expect(await stack.resource("half")).toBeDefined();
-    expect(JSON.parse(await stack.ok("stack", "output", "--json"))).toEqual({ said: "before" });
+    expect((await stack.resource("test-dev"))?.outputs).toEqual({ said: "before" });
   });
 
   it("names an unsupported feature, command or option in the error", async () => {
@@ -135,7 +135,7 @@ describe("the local engine", () => {
     ],
     ["the resource option `hooks`", request().setHooks(hooks())],
   ])("rejects a resource registration with %s, and says why", (feature, asked) => {
-    expect(() => goalOf(asked, "/")).toThrow(`the local engine does not support ${feature}`);
+    expect(() => goalOf(asked)).toThrow(`the local engine does not support ${feature}`);
   });
 });
 

@@ -1,4 +1,4 @@
-import { nameOf, opsOf, sharedStack, withoutIds, type Resource, type ProgramSpec } from "./support";
+import { nameOf, sharedStack, withoutIds, type Resource, type ProgramSpec } from "./support";
 import { describeLong } from "../support/long";
 
 const FORCED = "urn:pulumi:dev::test::pulumi-nodejs:dynamic/test:Thing::forced";
@@ -29,11 +29,8 @@ describeLong("a replacement", () => {
     await stack.up();
     stack.calls();
     stack.setProgram(programWith("two", 2));
-    const plan = await stack.preview("--show-replacement-steps");
+    const plan = await stack.preview();
     expect(plan.changeSummary).toEqual({ replace: 4, same: 3, update: 1 });
-    expect(opsOf(plan)).toEqual(
-      expect.arrayContaining(["create-replacement after", "delete-replaced after"]),
-    );
     const replaced = plan.steps.filter(({ op }) => op === "replace");
     expect(replaced.map(({ urn }) => nameOf(urn)).sort()).toEqual([
       "after",
@@ -44,9 +41,6 @@ describeLong("a replacement", () => {
     expect(replaced.find(({ urn }) => nameOf(urn) === "after")).toMatchObject({
       replaceReasons: ["kind"],
       detailedDiff: null,
-    });
-    expect(plan.steps.find(({ urn }) => nameOf(urn) === "plain")?.detailedDiff).toEqual({
-      x: { kind: "update", inputDiff: true },
     });
   });
 

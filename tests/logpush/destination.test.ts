@@ -1,7 +1,6 @@
 import * as destination from "../../provider/logpush/destination";
 import { Redactor } from "../../provider/api/redact";
 import {
-  destinationWarnings,
   destinationProblems,
   needsProof,
   agreesWith,
@@ -161,19 +160,6 @@ describe("reports what's wrong with a destination", () => {
     expect(reasons).toHaveLength(sentences.length);
     sentences.forEach((sentence, index) => expect(reasons[index]).toMatch(sentence));
   });
-});
-
-test.each([
-  ["s3://logs?region=us-west-2/", '"region" may only contain letters, digits and hyphens'],
-  ["s3://logs?region=us-east-1&sse=KMS", '"sse" is not AES256, the only documented value'],
-  [
-    "splunk://s.example.com?channel=c&header_Authorization=x&insecure-skip-verify=yes",
-    '"insecure-skip-verify" is neither true nor false',
-  ],
-  ["gs://logs//http", "the path has an empty segment (//)"],
-])("only warns about a destination that Cloudflare may accept: %s", (text, warning) => {
-  expect(destinationProblems(text)).toEqual([]);
-  expect(destinationWarnings(text)).toEqual([warning]);
 });
 
 test.each([

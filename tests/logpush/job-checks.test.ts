@@ -319,11 +319,6 @@ describe("a preview of a Logpush job", () => {
       /the job won't push any lines, because outputOptions\.sampleRate is 0\.$/,
     ],
     [
-      "a questionable destination, naming the argument that was used",
-      { destinationConf: "gs://logs//http", ownershipChallenge: "token" },
-      /Cloudflare may reject destinationConf, which is sent as written: the path has an empty segment \(\/\/\)\.$/,
-    ],
-    [
       "a template with fields that aren't listed",
       {
         outputOptions: {

@@ -111,8 +111,25 @@ describe.each(["documented", "openapi"] as const)("a lookup (API dialect: %s)", 
     api.detect(api.zones.empty, { scripts: urls.map((url) => ({ url })) });
     const list = await getScripts({ zoneId: api.zones.empty }, opts);
     expect(list.items.map(({ url }) => url).sort()).toEqual([...urls].sort());
-    expect(list).not.toHaveProperty("pageInfo");
     expect(api.requests.map(({ query }) => query["page"])).toEqual(["1", "2", "3"]);
+  });
+
+  test("refuses more detections than fit into memory, and says which filters to set", async () => {
+    const page = (from: number): object[] =>
+      Array.from({ length: 5_000 }, (_, i) => ({
+        id: String(from + i),
+        url: "https://a.example",
+        host: "h",
+      }));
+    const endless = await serve((request, response) => {
+      const number = Number(new URL(request.url ?? "", "http://local").searchParams.get("page"));
+      response.end(envelope(page(number * 5_000)));
+    });
+    const config = { baseUrl: endless.url, apiToken: "local-token" };
+    await expect(getScripts({ zoneId: shop }, { config })).rejects.toThrow(
+      "there are more than 50,000, the most that are read. Set hosts or status, so that fewer match.",
+    );
+    expect(endless.seen).toHaveLength(11);
   });
 
   describe("of a detection that's seen again between two page requests", () => {
@@ -176,19 +193,6 @@ describe.each(["documented", "openapi"] as const)("a lookup (API dialect: %s)", 
       });
       expect(inputs["impact"]).toMatchObject({ wouldBlock: { count: 205 } });
     });
-  });
-
-  test("reads only the given page, and returns its number and the number of pages", async () => {
-    const first = await getScripts({ zoneId: shop, perPage: 6 }, opts);
-    const second = await getScripts({ zoneId: shop, page: 2, perPage: 6 }, opts);
-    expect(api.requests.map(({ query }) => query)).toEqual([
-      { page: "1", per_page: "6" },
-      { page: "2", per_page: "6" },
-    ]);
-    expect(second.pageInfo).toEqual({ page: 2, perPage: 6, count: 6, totalCount: 19, totalPages: 4 });
-    expect(new Set([...first.items, ...second.items].map(({ id }) => id)).size).toBe(12);
-    const beyond = await getScripts({ zoneId: shop, page: 9 }, opts);
-    expect(beyond).toMatchObject({ items: [], pageInfo: { page: 9, perPage: 100, count: 0 } });
   });
 
   test("returns the pages and versions of a script only if it's read by ID", async () => {
@@ -277,10 +281,9 @@ describe.each(["documented", "openapi"] as const)("a lookup (API dialect: %s)", 
   test.each([
     [{ zoneId: "shop" }, 'zoneId: "shop" is not a zone ID (32 hex digits): it has 4 characters'],
     [{}, "zoneId: is required"],
-    [{ page: 0 }, "page: must be a whole number, 1 or higher, not 0."],
-    [{ page: 1.5 }, "page: must be a whole number, 1 or higher, not 1.5."],
-    [{ perPage: 101 }, "perPage: must be a whole number from 1 to 100, not 101."],
-    [{ perPage: "20" }, 'perPage: must be a number, not "20"'],
+    [{ page: 2 }, 'unknown argument "page"'],
+    [{ perPage: 20 }, 'unknown argument "perPage"'],
+    [{ filters: { page: 2 } }, "filters.page: is not supported, because all pages are read. Remove it"],
     [
       { hosts: [] },
       "hosts: must be a string or a list with at least one item (omit it for the default), not an empty list.",
@@ -289,7 +292,7 @@ describe.each(["documented", "openapi"] as const)("a lookup (API dialect: %s)", 
       { status: "" },
       'status: must be a string or a list with at least one item (omit it for the default), not "".',
     ],
-    [{ filters: { per_page: 5 } }, "filters.per_page: has its own argument. Use perPage"],
+    [{ filters: { per_page: 5 } }, "filters.per_page: is not supported, because all pages are read"],
     [{ filters: { export: "csv" } }, "filters.export: is not supported"],
     [
       { filters: { urls: null } },

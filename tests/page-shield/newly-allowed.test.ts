@@ -22,6 +22,7 @@ describe("newlyAllowed for changes that allow nothing new", () => {
     ["with another directive", "script-src 'self'", "script-src 'self'; img-src *"],
     ["with a host that a wildcard covered", "script-src *.example", "script-src a.b.example"],
     ["with a host that a scheme covered", "script-src https:", "script-src https://a.example/x.js"],
+    ["with the scheme's default port", "script-src https://a.example", "script-src https://a.example:443"],
     ["with https instead of http", "script-src http://a.example", "script-src https://a.example"],
     ["with addresses that * covered", "script-src *", "script-src 'self' wss://a.example https:"],
     ["with a file in a folder that it allowed", "script-src a.example/js/", "script-src a.example/js/x.js"],

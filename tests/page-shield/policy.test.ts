@@ -93,6 +93,17 @@ describe("a PageShieldPolicy", () => {
     expect(await stored()).toEqual([]);
   });
 
+  test("isn't forgotten in a refresh while Cloudflare's list is empty", async () => {
+    const recorded = await new Operation(api).up(TYPE, policy);
+    const emptied = await through(
+      api,
+      () => undefined,
+      (text) => (/"result":\s*\[/.test(text) ? envelope([]) : text),
+    );
+    expect(await rawGet(emptied, path)).toMatchObject({ result: [] });
+    expect(await new Operation(emptied).refresh(TYPE, recorded)).toMatchObject({ id: recorded.id });
+  });
+
   test("fails to update, with advice, if it was deleted elsewhere; a refresh drops it from state", async () => {
     const recorded = await new Operation(api).up(TYPE, policy);
     await rawSend(api, "DELETE", `${path}/${recorded.id}`);
@@ -660,7 +671,8 @@ describe("wouldBlock", () => {
     expect(urls).toContain("https://tags.metrics.example/tag.js?id=M-20417&v=2"); // A duplicate of another script.
     expect(urls).toContain("https://www.shop.example/cdn-cgi/challenge-platform/scripts/jsd/main.js");
     const { size } = new Set(urls);
-    expect(everywhere).toEqual({ count: size, seen: size, scripts: [...new Set(urls)].slice(0, 5), digest });
+    const shown = [...new Set(urls)].slice(0, 5).map((url) => url.replace(/=[^&]*/g, "=…"));
+    expect(everywhere).toEqual({ count: size, seen: size, scripts: shown, digest });
     expect(api.requests.find(({ path }) => path.endsWith("/scripts"))?.query).toMatchObject({
       exclude_duplicates: "false",
       exclude_cdn_cgi: "false",
@@ -679,7 +691,10 @@ describe("wouldBlock", () => {
       expect(await wouldBlock({ expression, value: "script-src 'self'" })).toEqual({
         count: new Set(foreign).size,
         seen: new Set(there.map(({ url }) => url)).size,
-        scripts: [...new Set(foreign)].sort().slice(0, 5),
+        scripts: [...new Set(foreign)]
+          .sort()
+          .slice(0, 5)
+          .map((url) => url.replace(/=[^&]*/g, "=…")),
         digest,
       });
     }
@@ -697,6 +712,15 @@ describe("wouldBlock", () => {
       scripts: ["https://cdn.example/x.js"],
       digest,
     });
+  });
+
+  test("hides the values of query parameters, which may be credentials", async () => {
+    const url = "https://cdn.example/x.js?key=canary&v#canary";
+    api.detect(api.zones.shop, { scripts: [{ url, host: "shop.example" }] }, "replace");
+    const op = new Operation(api);
+    const { inputs } = await op.preview(TYPE, { ...shop(), expression: "true", value: "script-src 'self'" });
+    expect(blockedIn(inputs)).toMatchObject({ count: 1, scripts: ["https://cdn.example/x.js?key=…&…"] });
+    expect(JSON.stringify([inputs, op.said, op.warned])).not.toContain("canary");
   });
 
   test("has a digest of all blocked URLs, not only of the five that are listed", async () => {

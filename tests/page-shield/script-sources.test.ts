@@ -1,11 +1,9 @@
-import { scriptSources, type Detections, type SeenScript } from "pulumi-edgeguard";
+import { scriptSources, type SeenScript } from "pulumi-edgeguard";
 
 const HOST = "www.shop.example";
 
-function snapshot(...scripts: Partial<SeenScript>[]): Detections {
-  const zoneId = "5a0c1e7f3b2d4968a7e1c0f2d3b4a501";
-  const whole = scripts.map((script) => ({ url: "", host: HOST, jsIntegrityScore: 90, ...script }));
-  return { version: 1, zoneId, scripts: whole };
+function seen(...scripts: Partial<SeenScript>[]): SeenScript[] {
+  return scripts.map((script) => ({ url: "", host: HOST, jsIntegrityScore: 90, ...script }));
 }
 
 const unscored = (url: string): SeenScript => ({ url, host: HOST });
@@ -19,7 +17,7 @@ beforeEach(() => {
 afterEach(() => jest.restoreAllMocks());
 
 test("scriptSources returns each URL once, sorted and without its query", () => {
-  const found = snapshot(
+  const found = seen(
     { url: "https://b.example/b.js?id=2#top" },
     { url: "https://b.example/b.js?id=1" },
     { url: "https://a.example/a.js" },
@@ -32,14 +30,11 @@ test("scriptSources returns each URL once, sorted and without its query", () => 
 });
 
 test("scriptSources leaves out malicious and unscored scripts, and lists them with the reason", () => {
-  const found: Detections = {
-    ...snapshot(),
-    scripts: [
-      { url: "https://z.example/edge.js", host: HOST, jsIntegrityScore: 50 },
-      { url: "https://y.example/bad.js", host: HOST, jsIntegrityScore: 49 },
-      unscored("https://x.example/new.js"),
-    ],
-  };
+  const found = [
+    { url: "https://z.example/edge.js", host: HOST, jsIntegrityScore: 50 },
+    { url: "https://y.example/bad.js", host: HOST, jsIntegrityScore: 49 },
+    unscored("https://x.example/new.js"),
+  ];
   expect(scriptSources(found)).toEqual({
     scriptSrc: ["https://z.example/edge.js"],
     leftOut: [
@@ -59,22 +54,22 @@ test("scriptSources leaves out malicious and unscored scripts, and lists them wi
 
 test("scriptSources warns if only 'self' remains, and names the first five scripts that it left out", () => {
   scriptSources(
-    snapshot(...[1, 2, 3, 4, 5, 6].map((i) => ({ url: `https://a.example/${i}.js`, jsIntegrityScore: 1 }))),
+    seen(...[1, 2, 3, 4, 5, 6].map((i) => ({ url: `https://a.example/${i}.js`, jsIntegrityScore: 1 }))),
   );
   expect(warned.join("")).toContain("https://a.example/5.js (malicious), and 1 more in leftOut.");
   const alone = "so a policy with 'self' and this list allows only the site's own scripts.";
   expect(warned.join("")).toContain(`no source is left, ${alone}`);
-  scriptSources(snapshot({ url: "https://a.example/a.js" }), { hosts: "ww.shop.example" });
-  expect(warned.at(-1)).toContain(`the detections contain no scripts seen on ww.shop.example, ${alone}`);
+  scriptSources(seen({ url: "https://a.example/a.js" }), { hosts: "ww.shop.example" });
+  expect(warned.at(-1)).toContain(`there are no scripts seen on ww.shop.example, ${alone}`);
 });
 
 test("scriptSources leaves out scripts on a threat list, whatever their score", () => {
-  const found = snapshot({ url: "https://a.example/a.js", domainReportedMalicious: true });
+  const found = seen({ url: "https://a.example/a.js", domainReportedMalicious: true });
   expect(scriptSources(found)).toMatchObject({ scriptSrc: [], leftOut: [{ reason: "reported" }] });
 });
 
 test("scriptSources leaves out a script if the same URL with another query is left out", () => {
-  const found = snapshot(
+  const found = seen(
     { url: "https://a.example/tag.js?id=good" },
     { url: "https://a.example/tag.js?id=bad", jsIntegrityScore: 3 },
     { url: "https://a.example/other.js" },
@@ -89,7 +84,7 @@ test("scriptSources leaves out a script if the same URL with another query is le
 });
 
 test("scriptSources leaves out a URL that ends in a slash if a script below it is left out", () => {
-  const found = snapshot(
+  const found = seen(
     { url: "https://a.example/" },
     { url: "https://a.example/deep/bad.js", jsIntegrityScore: 3 },
   );
@@ -97,7 +92,7 @@ test("scriptSources leaves out a URL that ends in a slash if a script below it i
 });
 
 test("scriptSources with granularity host returns whole hosts, except hosts with a left-out script", () => {
-  const found = snapshot(
+  const found = seen(
     { url: "https://cdn.example/good.js" },
     { url: "https://cdn.example/bad.js", jsIntegrityScore: 3 },
     { url: "https://tags.example:8443/one.js?x=1" },
@@ -110,7 +105,7 @@ test("scriptSources with granularity host returns whole hosts, except hosts with
 });
 
 test("scriptSources uses only scripts seen on the given hosts, but considers malicious scripts on any host", () => {
-  const found = snapshot(
+  const found = seen(
     { url: "https://a.example/a.js" },
     { url: "https://b.example/b.js", host: "checkout.shop.example" },
     { url: "https://c.example/c.js?x", host: "checkout.shop.example" },
@@ -130,7 +125,7 @@ test("scriptSources uses only scripts seen on the given hosts, but considers mal
 });
 
 test("scriptSources encodes characters that would end a source, and leaves out scripts without a URL", () => {
-  const found = snapshot(
+  const found = seen(
     { url: "https://a.example/a;b,c'd e.js" },
     { url: "https://a.example/a;b.js", jsIntegrityScore: 3 },
     { url: "data:text/javascript,1" },
@@ -145,13 +140,14 @@ test("scriptSources encodes characters that would end a source, and leaves out s
   ]);
 });
 
-test("scriptSources rejects invalid options and detections", () => {
-  expect(() => scriptSources(snapshot(), { unscored: "yes" })).toThrow(
-    'scriptSources: unscored must be "exclude" or "include", not "yes".',
+test("scriptSources rejects invalid options and anything but a list of scripts", () => {
+  expect(() => scriptSources(seen(), { unscored: "yes" })).toThrow(
+    'scriptSources: unscored: must be "exclude" or "include", not "yes".',
   );
-  expect(() => scriptSources(snapshot(), { threshold: Number.NaN })).toThrow("threshold must be a number");
-  expect(() => scriptSources({ version: 1, zoneId: "a" })).toThrow("the detections contain no scripts");
-  expect(() => scriptSources({ ...snapshot(), version: 3 })).toThrow(
-    'the argument "detections" has format version 3',
+  expect(() => scriptSources(seen(), { threshold: Number.NaN })).toThrow("threshold must be a number");
+  const ofFile = (text: string) => scriptSources(JSON.parse(text) as SeenScript[]);
+  expect(() => ofFile('[{ "url": "https://a.example/a.js" }]')).toThrow(
+    "scriptSources: scripts[0].host: is required and must be a string.",
   );
+  expect(() => ofFile('{ "scripts": [] }')).toThrow("scriptSources: scripts: must be a list");
 });

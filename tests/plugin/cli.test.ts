@@ -191,7 +191,6 @@ describeOnCli("with the provider plugin", (cli) => {
           const { code, stderr } = await ended(bin);
           expect({ code, stderr }).toMatchObject({ code: 0 });
           expect(stderr).not.toContain("Not declared");
-          if (language === "typescript") expect(stderr).toContain("The program compiles in strict mode.");
 
           cpSync(join(desk, "kv"), join(project.dir, "kv"), { recursive: true });
           cpSync(join(desk, "import.json"), join(project.dir, "import.json"));

@@ -224,7 +224,7 @@ describeLong("two providers of one program, each in its own process", () => {
     expect(found?.failures.join()).not.toContain(CANARY);
     const folder = userDirectory(temporary);
     const books = readdirSync(folder)
-      .filter((name) => name.startsWith("ledger-"))
+      .filter((name) => name.startsWith("operation-"))
       .map((name) => join(folder, name));
     expect(books).not.toEqual([]);
     for (const book of books) expect(readFileSync(book, "utf8")).not.toContain(CANARY);

@@ -1,6 +1,4 @@
-import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   allowNeedsLog,
@@ -9,8 +7,6 @@ import {
   noForceDestroyInProduction,
   noPlainCredential,
   pruneStaysUnderLimit,
-  workersNearLimits,
-  workersWithinLimits,
   zonesNeedManagedRuleset,
 } from "pulumi-edgeguard/policies";
 import { runProgram } from "pulumi-edgeguard/testing";
@@ -320,101 +316,6 @@ describe("the policy zones-need-managed-ruleset", () => {
   });
 });
 
-describe("the policy pack, for Workers from @pulumi/cloudflare,", () => {
-  const many = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
-  const errors = async (...resources: Analyzed[]): Promise<string[]> =>
-    (await analyze([workersWithinLimits({ plan: "free" })], resources)).map(
-      ({ resource, message }) => `${resource}: ${message}`,
-    );
-  const script = (props: Record<string, unknown>): Analyzed =>
-    cloudflare("WorkersScript", { scriptName: "shop", name: "shop", ...props });
-
-  test("checks the size of a Worker's code, given as text or as a file", async () => {
-    const large = randomBytes(1_200_000).toString("base64");
-    const tooLarge = /^shop: Worker size after compression: .* over the limit of 1 MB on the free plan/;
-    expect(await errors(script({ content: large }))).toEqual([expect.stringMatching(tooLarge)]);
-    const folder = mkdtempSync(join(tmpdir(), "edgeguard-policy-"));
-    const before = process.env["PWD"];
-    try {
-      process.env["PWD"] = folder; // As a shell sets it.
-      writeFileSync(join(folder, "worker.js"), large);
-      expect(await errors(script({ contentFile: "worker.js" }))).toEqual([expect.stringMatching(tooLarge)]);
-    } finally {
-      process.env["PWD"] = before;
-      rmSync(folder, { recursive: true });
-    }
-    expect(await errors(script({ content: "export default {}" }))).toEqual([]);
-    expect(await errors(script({ content: UNKNOWN, bindings: UNKNOWN }))).toEqual([]);
-  });
-
-  test("warns that a Worker's size isn't checked if its file can't be read, and checks everything else", async () => {
-    const bindings = many(65).map((i) => ({ type: "json", name: `V${String(i)}`, json: "{}" }));
-    const missing = script({ contentFile: "no-such-folder/worker.js", bindings });
-    expect(await errors(missing)).toEqual([expect.stringMatching(/Environment variables per Worker: 65/)]);
-    expect(await analyze([workersNearLimits({ plan: "free" })], [missing])).toEqual([
-      expect.objectContaining({
-        level: "advisory",
-        message: expect.stringMatching(
-          /^contentFile: the Worker's size isn't checked, because "no-such-folder\/worker\.js" can't be read in \//,
-        ) as string,
-      }),
-    ]);
-  });
-
-  test("checks a Worker's environment variables, in both forms that @pulumi/cloudflare has for them", async () => {
-    const value = "s3cret".repeat(1_000);
-    const now = script({
-      bindings: [
-        { type: "plain_text", name: "A", text: value },
-        { type: "kv_namespace", name: "B" },
-      ],
-    });
-    const before = cloudflare("WorkerScript", {
-      name: "shop",
-      secretTextBindings: [{ name: "A", text: value }],
-    });
-    for (const resource of [now, before]) {
-      expect(await errors(resource)).toEqual([
-        expect.stringMatching(/Environment variable "A": 6,000 bytes/),
-      ]);
-      expect((await errors(resource)).join()).not.toContain("s3cret");
-    }
-    const bindings = many(65).map((i) => ({ type: "json", name: `V${String(i)}`, json: "{}" }));
-    expect(await errors(script({ bindings }))).toEqual([
-      expect.stringMatching(/Environment variables per Worker: 65/),
-    ]);
-  });
-
-  test("checks a Worker's Cron Triggers and routes, and the total number of Cron Triggers in the account", async () => {
-    const trigger = cloudflare("WorkersCronTrigger", {
-      scriptName: "shop",
-      schedules: many(6).map((i) => ({ cron: `${String(i)} * * * *` })),
-    });
-    const older = cloudflare("WorkerCronTrigger", { scriptName: "other", schedules: ["0 * * * *"] });
-    expect(await errors(script({}), trigger, older)).toEqual([
-      expect.stringMatching(/Cron Triggers of this Worker alone: 6/),
-      expect.stringMatching(/Cron Triggers per account: 7/),
-    ]);
-    const routes = many(1_001).map((i) =>
-      cloudflare("WorkersRoute", { script: "shop", zoneId: ZONE, pattern: `a${String(i)}.example/*` }),
-    );
-    expect(await errors(script({}), ...routes)).toEqual([
-      expect.stringMatching(/Routes of this Worker in zone .*: 1,001/),
-    ]);
-  });
-
-  test("warns near a limit in a separate policy, workers-near-limits", async () => {
-    const near = many(81).map((i) => cloudflare("WorkersScript", { scriptName: `f${String(i)}` }));
-    expect(await errors(...near)).toEqual([]);
-    expect(await analyze([workersNearLimits({ plan: "free" })], near)).toEqual([
-      expect.objectContaining({
-        level: "advisory",
-        message: expect.stringMatching(/Workers per account: 81, 81% of the limit of 100/) as string,
-      }),
-    ]);
-  });
-});
-
 describe("edgePolicies", () => {
   const NAMES = [
     "allow-needs-log",
@@ -423,28 +324,26 @@ describe("edgePolicies", () => {
     "no-plain-credential",
     "prune-stays-under-limit",
     "no-force-destroy-in-production",
-    "workers-limits",
-    "workers-near-limits",
   ];
 
   test("returns all policies, each with a name, a description and a level", () => {
     const policies = edgePolicies();
     expect(policies.map(({ name }) => name)).toEqual(NAMES);
-    for (const { name, description, enforcementLevel } of policies) {
+    for (const { description, enforcementLevel } of policies) {
       expect(description).toMatch(/^[A-Z].*\.$/);
-      expect(enforcementLevel).toBe(name === "workers-near-limits" ? "advisory" : "mandatory");
+      expect(enforcementLevel).toBe("mandatory");
     }
-    for (const { name, enforcementLevel } of edgePolicies({ enforcementLevel: "disabled" }))
-      expect(enforcementLevel).toBe(name === "workers-near-limits" ? "advisory" : "disabled");
+    for (const { enforcementLevel } of edgePolicies({ enforcementLevel: "disabled" }))
+      expect(enforcementLevel).toBe("disabled");
   });
 
   test("passes the options set by the pack's author to the engine as defaults", () => {
-    const schemas = edgePolicies({ maxPruned: 7, plan: "free", exceptZones: [ZONE] }).map(
-      ({ name, configSchema }) => [name, configSchema?.properties],
-    );
+    const schemas = edgePolicies({ maxPruned: 7, exceptZones: [ZONE] }).map(({ name, configSchema }) => [
+      name,
+      configSchema?.properties,
+    ]);
     expect(Object.fromEntries(schemas)).toMatchObject({
       "prune-stays-under-limit": { maxPruned: { default: 7 } },
-      "workers-limits": { plan: { default: "free" }, usageModel: { default: "standard" } },
       "zones-need-managed-ruleset": { exceptZones: { default: [ZONE] } },
     });
   });

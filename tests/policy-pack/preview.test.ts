@@ -8,22 +8,16 @@ import { analyze, type Analyzed } from "../support/policies";
 /** The Pulumi CLI runs the example's policy pack. For the local engine, which runs none, the test hands its plan to the policies. */
 
 const CLI = cliEngine();
-const OPTIONS = { production: "^dev$", plan: "free" } as const;
+const OPTIONS = { production: "^dev$" } as const;
 const VIOLATIONS = [
-  "advisory workers-near-limits small",
   "mandatory allow-needs-log strict",
   "mandatory migration-needs-protect waf",
   "mandatory no-force-destroy-in-production catalog",
   "mandatory no-plain-credential logs",
   "mandatory prune-stays-under-limit products",
-  "mandatory workers-limits shop",
   "mandatory zones-need-managed-ruleset logs",
   "mandatory zones-need-managed-ruleset waf",
 ];
-/** In the clean program, too: a warning stops nothing. */
-const WARNINGS = VIOLATIONS.filter((each) => each.startsWith("advisory"));
-/** A plan has no outputs of components, which stand in for Workers here. */
-const IN_PLAN = VIOLATIONS.filter((each) => !each.includes("workers"));
 
 let api: LocalApi;
 let project: Project;
@@ -56,7 +50,7 @@ test("every policy finds its violation in the local engine's plan, and none in t
     expect(violations.map(({ message }) => message).join()).not.toMatch(/s3cret|c4nary/);
     return violations.map(({ level, policy, resource }) => `${level} ${policy} ${resource}`).sort();
   };
-  expect(await found("program")).toEqual(IN_PLAN);
+  expect(await found("program")).toEqual(VIOLATIONS);
   expect(await found("program.fixed")).toEqual([]);
 });
 
@@ -68,29 +62,26 @@ onCli(
   async () => {
     await begin(CLI);
     const config = join(project.dir, "policy.json");
-    const names = ["no-force-destroy-in-production", "workers-limits", "workers-near-limits"];
-    writeFileSync(config, JSON.stringify(Object.fromEntries(names.map((name) => [name, OPTIONS]))));
+    writeFileSync(config, JSON.stringify({ "no-force-destroy-in-production": OPTIONS }));
     const pack = ["--policy-pack", join(REPOSITORY, "examples/policy-pack"), "--policy-pack-config", config];
 
     use("program");
     const refused = await project.run("preview", ...pack);
     expect(refused.code).not.toBe(0);
     expect(violationsIn(refused.text)).toEqual(
-      [...VIOLATIONS, "mandatory allow-needs-snapshot strict"].sort(),
+      [...VIOLATIONS, "mandatory allow-needs-inventory strict"].sort(),
     );
     expect(refused.text).not.toMatch(/s3cret|c4nary/);
 
     use("program.fixed");
     const logging = await project.ok("up", "--yes", ...pack);
-    expect(violationsIn(logging.text)).toEqual(WARNINGS);
+    expect(violationsIn(logging.text)).toEqual([]);
     await project.ok("config", "set", "action", "allow");
     expect(violationsIn((await project.run("preview", ...pack)).text)).toEqual([
-      ...WARNINGS,
-      "mandatory allow-needs-snapshot strict",
+      "mandatory allow-needs-inventory strict",
     ]);
-    const snapshot = { version: 1, zoneId: api.zones.empty, scripts: [] };
-    writeFileSync(join(project.dir, "detections.json"), JSON.stringify(snapshot));
-    expect(violationsIn((await project.ok("preview", ...pack)).text)).toEqual(WARNINGS);
+    writeFileSync(join(project.dir, "script-inventory.yaml"), "version: 1\nscripts: []\n");
+    expect(violationsIn((await project.ok("preview", ...pack)).text)).toEqual([]);
   },
 );
 
@@ -104,20 +95,11 @@ interface PlannedState {
   readonly type: string;
   readonly urn: string;
   readonly protect?: boolean;
-  readonly custom: boolean;
   readonly inputs?: Readonly<Record<string, unknown>>;
-  readonly outputs?: Readonly<Record<string, unknown>>;
 }
 
 /** As the engine hands a resource to a policy: without what begins with underscores. */
-function asAnalyzed({
-  type,
-  urn,
-  protect = false,
-  custom,
-  inputs = {},
-  outputs = {},
-}: PlannedState): Analyzed {
-  const all = Object.entries(custom ? inputs : outputs).filter(([name]) => !name.startsWith("__"));
+function asAnalyzed({ type, urn, protect = false, inputs = {} }: PlannedState): Analyzed {
+  const all = Object.entries(inputs).filter(([name]) => !name.startsWith("__"));
   return { type, urn, protect, props: Object.fromEntries(all) };
 }

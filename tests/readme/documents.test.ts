@@ -89,7 +89,6 @@ const COMMANDS: Readonly<Record<string, readonly unknown[]>> = {
     [expect.stringMatching(/^pulumi import edgeguard:index:PageShieldPolicy /)], // tests/plugin
   ],
   "docs/guides/pipelines.md": [REPORT, DRIFT],
-  "docs/guides/policy-from-detections.md": [[expect.stringMatching(/^edgeguard detections save /)]],
   "docs/guides/rules-logs-kv.md": [
     [expect.stringMatching(/^edgeguard filter '/)],
     Array.from({ length: 8 }, () => expect.stringMatching(/^edgeguard kv /) as string),
@@ -150,25 +149,6 @@ describe("in the documents", () => {
       expect(made?.entries.map(({ key }) => key).sort()).toEqual(["banner", "other"]);
       expect(readFileSync(join(home, "copy.png"))).toEqual(Buffer.from([0x89, 0x50, 0xff, 0]));
       expect(readFileSync(join(home, ".edgeguard/local-api/local-api.json"), "utf8")).toMatch(/"hello"/);
-    } finally {
-      await api.close();
-    }
-  });
-
-  it("the guide's command for detections saves a file", async () => {
-    const api = await startLocalApi();
-    try {
-      const script = commandsOf(blockWith("edgeguard detections")).join("\n");
-      const env = {
-        PATH: `${home}:${process.env["PATH"] ?? ""}`,
-        CLOUDFLARE_API_TOKEN: "local-token",
-        EDGEGUARD_BASE_URL: api.url,
-      };
-      const ofShop = script.replace("0da42c8d2132a9ddaf714f9e7c920711", api.zones.shop);
-      await run("sh", ["-e", "-c", ofShop], { cwd: home, env });
-      expect(readFileSync(join(home, "detections.json"), "utf8")).toContain(
-        "https://try.experiments.example/ab.js",
-      );
     } finally {
       await api.close();
     }

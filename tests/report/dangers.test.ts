@@ -145,7 +145,9 @@ describe("the section on a Logpush job", () => {
       const text = change(old, { outputOptions });
       expect(text).not.toContain("No fields are listed anymore");
       expect(text).toMatch(/known after apply|\\\[secret\\\]/);
-      expect(text).toContain("the job logged 1 field, but the plan doesn't show which ones it will log");
+      expect(text).toContain(
+        "some fields might stop being logged: 1 field → fields that the plan doesn't show",
+      );
     }
   });
 });
@@ -532,6 +534,56 @@ describe("the report on Page Shield", () => {
       "markdown",
     ).text;
     expect(less).toContain("| `useConnectionUrlPath` | `true` | back to `false` |");
+  });
+});
+
+describe("what matched no request before can't lose anything:", () => {
+  const NEVER = 'http.request.uri.path eq "/a" and not http.request.uri.path eq "/a"';
+  const policy = { zoneId: ZONE, description: "p", action: "allow", value: "script-src 'self'" };
+  const rule = { zoneId: ZONE, ruleset: { name: "OWASP" }, enabled: true };
+  const exceptions = [{ expression: "true", skip: "all" }];
+  const changed = (kind: string, old: object, next: object): MadeStep =>
+    stepOf("update", kind, "a", { old: { ...old }, new: { ...old, ...next } });
+  const outputs = { ruleId: "r1", otherManagedRules: [] };
+
+  test.each<[string, (expression: string) => MadeStep]>([
+    [
+      "a deleted policy",
+      (expression) => stepOf("delete", "PageShieldPolicy", "a", { old: { ...policy, expression } }),
+    ],
+    [
+      "a policy that only logs and allows more",
+      (expression) =>
+        changed("PageShieldPolicy", { ...policy, expression }, { action: "log", value: "script-src *" }),
+    ],
+    [
+      "a policy that blocks something else, whose preview didn't look",
+      (expression) => changed("PageShieldPolicy", { ...policy, expression }, { value: "script-src 'none'" }),
+    ],
+    [
+      "a deleted rule",
+      (expression) =>
+        stepOf("delete", "ManagedRulesetOverride", "a", { old: { ...rule, expression }, outputs }),
+    ],
+    [
+      "a rule that's disabled",
+      (expression) => changed("ManagedRulesetOverride", { ...rule, expression }, { enabled: false }),
+    ],
+    [
+      "an exception",
+      (expression) =>
+        changed("ManagedRulesetOverride", rule, { exceptions: [{ ...exceptions[0], expression }] }),
+    ],
+  ])("%s", (title, stepWith) => {
+    const kinds = (expression: string): string[] =>
+      dangersOf(stepWith(expression)).filter((danger) => danger !== "delete a");
+    for (const never of ["false", NEVER]) expect(kinds(never)).toEqual([]);
+    expect(kinds("true")).toContain(title.includes("look") ? "unseen a" : "unprotect a");
+  });
+
+  test("but fields that this version doesn't know may still have an effect", () => {
+    const old = { ...policy, expression: "false", extra: { mode: 1 } };
+    expect(dangersOf(changed("PageShieldPolicy", old, { extra: { mode: 2 } }))).toEqual(["unprotect a"]);
   });
 });
 

@@ -85,8 +85,8 @@ describe("the drift report on recorded plans", () => {
     ]);
     expect(changes("rulesets")).toEqual([
       "ManagedRulesetOverride action: action: – -> log",
-      "ManagedRulesetOverride categories: categories.2.enabled: – -> false",
-      "ManagedRulesetOverride categories: categories.2.tag: – -> sqli",
+      "ManagedRulesetOverride categories: categories.2 (sqli).enabled: – -> false",
+      "ManagedRulesetOverride categories: categories.2 (sqli).tag: – -> sqli",
       "ManagedRulesetOverride description: description: vendor rules -> manually",
       "ManagedRulesetOverride enabled: enabled: true -> false",
       'ManagedRulesetOverride exceptions: exceptions.0.expression: http.request.uri.path eq "/a" -> true',
@@ -151,8 +151,14 @@ describe("the drift report on recorded plans", () => {
 });
 
 test.each([
-  ["update", "1 resource from other providers changed manually:\n  ~ other:index:Ticket ticket: title\n"],
-  ["create", "1 resource from other providers deleted manually:\n  - other:index:Ticket ticket\n"],
+  [
+    "update",
+    "1 resource from other providers, changed or deleted manually:\n  ~ other:index:Ticket ticket: title\n",
+  ],
+  [
+    "create",
+    "1 resource from other providers, changed or deleted manually:\n  - other:index:Ticket ticket\n",
+  ],
 ])("lists another provider's resource whose next step is %s", (op, list) => {
   const urn = "urn:pulumi:dev::edge::other:index:Ticket::ticket";
   const ticket = (title: string) => ({ custom: true, id: "7", inputs: { title } });
@@ -195,12 +201,12 @@ describe("the report on a manual change", () => {
       },
     });
     expect(resource("logpush", "options").keep.code).toEqual([
-      'outputOptions: { /* … */ sampleRate: 0.01, mergeSubrequests: true, timestampFormat: "rfc3339" },',
+      'outputOptions: {"fieldNames":["ClientIP"],"mergeSubrequests":true,"sampleRate":0.01,"timestampFormat":"rfc3339"},',
     ]);
     expect(resource("rulesets", "action").keep.code).toEqual(['action: "log",']);
     expect(resource("logpush", "destination").keep).toEqual({
-      how: "To keep the change, set destinationConf to its current value, which the plan hides",
-      code: [],
+      how: "To keep the change, put this in the program",
+      code: ['destinationConf: "…", // The current value, which the plan hides.'],
     });
     expect(resource("rulesets", "no-argument").keep.how).toBe(
       "No argument covers this change, so the program can't keep it",
@@ -260,11 +266,11 @@ describe("the report on a manual change", () => {
     });
     expect(resource("and-plan", "declared-differently")).toMatchObject({
       changes: [{ before: "declared-differently", now: "changed manually", planned: "declared anew" }],
-      update: "pulumi up sets description to what the program now declares",
+      update: "pulumi up writes the program's values",
     });
     expect(resource("and-plan", "declared-elsewhere")).toMatchObject({
       changes: [{ property: "enabled" }],
-      update: "pulumi up undoes the change. The program also changes expression, which isn't drift",
+      update: "pulumi up undoes the change",
     });
     expect(resource("and-plan", "removed").update).toBe(
       "pulumi up deletes the object, because the program no longer declares it",

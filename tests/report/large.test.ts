@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { report } from "../../provider/report";
 import { buildReport } from "../../provider/report/build";
-import { dangerLines } from "../../provider/report/lines";
+import { dangerLines } from "../../provider/report/document";
 import { COMMENT_CHARACTERS } from "../../provider/report/markdown";
 import { Phrase } from "../../provider/report/phrase";
 import { readPlan } from "../../provider/report/plan";

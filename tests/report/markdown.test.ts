@@ -284,7 +284,7 @@ describe("a plan that's too large for a comment", () => {
     expect(text.length).toBeLessThanOrEqual(COMMENT_CHARACTERS);
     expect(text).toMatch(/^\| and 1,\d\d\d more \| {3}\|$/m);
     expect(text).toMatch(/^… and \d+ more\n```$/m);
-    expect(text).toMatch(/^- and 29\d more$/m);
+    expect(text).toMatch(/^- and 29\d more: `edgeguard report --format text` shows all of them$/m);
     expect(text).toMatch(/^\| and \d+ more \| {3}\| {3}\|$/m);
     expect(text).toMatch(/`aws:s3\/bucket:Bucket b\d+` and 880 more$/m);
     expect(text).not.toContain("left out");

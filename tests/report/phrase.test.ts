@@ -1,5 +1,4 @@
-import { markdown } from "../../provider/report/escape";
-import { unlinked } from "../../provider/report/phrase";
+import { markdown, unlinked } from "../../provider/report/phrase";
 
 test.each([
   ["see https://a.example/b?c=d, then go", "see `https://a.example/b?c=d`, then go"],

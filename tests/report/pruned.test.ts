@@ -4,7 +4,7 @@ import type { JsonObject } from "../../provider/runtime/values";
 import { Operation, rawSend } from "../support/operation";
 import { planJson, stepOf, type MadeStep } from "./plans";
 
-/** Keys of others that an update prunes, where the plan alone doesn't show it. */
+/** Keys that others wrote that an update prunes, where the plan alone doesn't show it. */
 
 let api: LocalApi;
 beforeEach(async () => {
@@ -30,7 +30,7 @@ const entriesIn = (namespaceId: string): JsonObject => ({
   prune: { prefix: "a/" },
 });
 
-test("a preview that can't look says that an unchanged resource may prune keys of others", async () => {
+test("a preview that can't look says that an unchanged resource may prune keys that others wrote", async () => {
   const inputs = entriesIn(await namespace("first"));
   const recorded = await new Operation(api).up("KvEntries", inputs);
   const planned = async (config: Record<string, string>): Promise<string[]> => {
@@ -48,7 +48,7 @@ test("a preview that can't look says that an unchanged resource may prune keys o
   ]);
 });
 
-test("entries that move to another namespace name the keys of others that they prune there", async () => {
+test("entries that move to another namespace name the keys that others wrote there and that they prune", async () => {
   const [first, second] = [await namespace("first"), await namespace("second", "a/theirs")];
   const recorded = await new Operation(api).up("KvEntries", entriesIn(first));
   const preview = new Operation(api);

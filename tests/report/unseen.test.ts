@@ -26,7 +26,7 @@ beforeEach(async () => {
   await fetch(api.url + path, {
     method: "PUT",
     headers: { authorization: "Bearer local-token", "content-type": "application/json" },
-    body: JSON.stringify(FOREIGN.map((key) => ({ key, value: "of others" }))),
+    body: JSON.stringify(FOREIGN.map((key) => ({ key, value: "theirs" }))),
   });
 });
 afterEach(() => api.close());
@@ -59,7 +59,7 @@ const PRUNED =
 const TAKEN =
   'unseen own: may overwrite keys that others wrote: adopt: "takeOver" wasn\'t compared with the namespace';
 
-describe("keys of others that a preview didn't look for are a danger", () => {
+describe("keys that others wrote that a preview didn't look for are a danger", () => {
   /** How a preview doesn't get to look. */
   const BLIND: readonly [string, (args: JsonObject) => Promise<MadeStep>][] = [
     ["with edgeguard:liveChecks=false", (args) => stepBy(new Operation(api, OFF), "KvEntries", "own", args)],
@@ -213,7 +213,7 @@ describe("entries of a namespace in the same plan", () => {
     return result.title;
   };
 
-  test("are a danger if it exists and is taken over with 80 keys of others", async () => {
+  test("are a danger if it exists and is taken over with 80 keys that others wrote", async () => {
     const steps = await inNamespace({ title: await title(), adopt: "takeOver" });
     expect(dangersIn(...steps)).toEqual([PRUNED, TAKEN]);
   });
@@ -225,7 +225,7 @@ describe("entries of a namespace in the same plan", () => {
     ]);
   });
 
-  test("aren't a danger if it's new, or can't have keys of others", async () => {
+  test("aren't a danger if it's new, or can't have keys that others wrote", async () => {
     expect(dangersIn(...(await inNamespace({ title: "new" })))).toEqual([]);
     expect(dangersIn(...(await inNamespace({ title: "new", adopt: "takeOver" })))).toEqual([]);
     expect(dangersIn(...(await inNamespace({ title: "new" }, OFF)))).toEqual([]);

@@ -175,6 +175,7 @@ describe.each(["documented", "openapi"] as const)("in the API's %s dialect", (di
           expression: 'http.host eq "a|b.example"',
           owasp: { paranoiaLevel: 3 },
           rules: { [(await bench.managedRules(managedRulesets.owasp))[0]?.id ?? ""]: { enabled: false } },
+          exceptions: [{ expression: 'http.user_agent contains "``<b>@team"', skip: "this" }],
         }),
       );
       const { markdown, deployments } = await explained();
@@ -185,10 +186,13 @@ describe.each(["documented", "openapi"] as const)("in the API's %s dialect", (di
       );
       const rules = deployments[2]?.rules;
       expect(lines[6]).toMatch(
-        `| 3 | ${OWASP} | ${deployments[2]?.ruleset.version ?? ""} | \`http.host eq "a\\|b.example"\` | **off** | 3 | 40 (medium) | block | 0 on, ${rules?.off ?? 0} off | 1 |`,
+        `| 3 | ${OWASP} | ${deployments[2]?.ruleset.version ?? ""} | <code>http&#46;host eq &#34;a&#124;b&#46;example&#34;</code> | **off** | 3 | 40 (medium) | block | 0 on, ${rules?.off ?? 0} off | 2 |`,
       );
       expect(markdown).toMatch(
         /1\. Cloudflare Managed Ruleset\n {3}- 87 → 88: 1 new rule, 1 on in this zone \(1 block\), 1 rule was removed \(1 off\)\n {3}- off: \d+ rules tagged `wordpress`\n {3}- log: \d+ rules tagged `anomaly`/,
+      );
+      expect(markdown).toContain(
+        '   - exception for ```http.user_agent contains "``<b>@team"```: skips the whole',
       );
       expect(markdown).toContain("   - log: 7 rules, by an override of the whole ruleset");
       expect(markdown).toMatch(/- off: 1 rule: 920100: .* \(`[0-9a-f]{32}`\)/);
@@ -204,7 +208,6 @@ describe.each(["documented", "openapi"] as const)("in the API's %s dialect", (di
         latestChange: {
           from: "87",
           to: "88",
-          withoutEffect: 0,
           rules: [
             { description: expect.stringMatching(/^Next.js: /) as string, after: "block" },
             { before: "off" },
@@ -217,7 +220,7 @@ describe.each(["documented", "openapi"] as const)("in the API's %s dialect", (di
       expect(pinned).not.toHaveProperty("latestChange");
       expect(pinned?.behind?.rules.map(({ after = "gone" }) => after)).toEqual(["log", "gone"]);
       expect((await explained()).markdown).toContain(
-        "\n   - pinned to 87 (88 is available): lacks 1 new rule, 1 would be on (1 log), still has 1 rule that version 88 no longer has (1 off)\n",
+        "\n   - pinned to 87 (the latest is 88): lacks 1 new rule, 1 would be on (1 log), still has 1 rule that version 88 no longer has (1 off)\n",
       );
     });
 

@@ -167,7 +167,7 @@ describe("someone else's rule that runs the same ruleset for the same requests",
     await bench.up(other);
     expect(await bench.operation().refusals(TYPE, other)).toEqual([
       expect.stringMatching(
-        /^adopt: .*already has a rule with the ref "edgeguard\/site\/dev\/waf" .*aliases: \[/,
+        /^adopt: .*already has the ref "edgeguard\/site\/dev\/waf", and adopt: "never" .*aliases: \[/,
       ),
     ]);
   });
@@ -192,16 +192,31 @@ describe("someone else's rule that runs the same ruleset for the same requests",
     expect(op.said.join()).toContain(`takes over the existing rule ${seededRules.blog.owasp} in zone`);
   });
 
-  test("is recorded without the program's secrets", async () => {
+  test.each(["ifEqual", "takeOver"])("shows no value of a secret argument (adopt: %s)", async (adopt) => {
     const declared = await blog();
     const [rule] = await bench.rules();
-    const description = "codename-quicksilver";
-    await bench.editRule(rule as Rule, { description });
-    const secret = { ...declared, description, __secrets: ["description"] };
-    const { inputs, outputs } = await bench.up(secret);
-    expect(outputs["adopted"]).toMatchObject({ object: expect.stringContaining("[secret]") as string });
-    expect(inputs["adopted"]).toEqual(outputs["adopted"]);
-    expect(JSON.stringify(outputs["adopted"])).not.toContain(description);
+    const canary = "codename-quicksilver";
+    await bench.editRule(rule as Rule, { description: canary });
+    await bench.addRule({
+      action: "execute",
+      action_parameters: { id: managedRulesets.free },
+      expression: "ssl",
+      description: canary,
+    });
+    const secret = { ...declared, adopt, description: "other", __secrets: ["description"] };
+    const op = bench.operation();
+    if (adopt === "ifEqual") {
+      expect((await op.refusals(TYPE, secret)).join()).toMatch(/differs in .*description/);
+      expect((await bench.operation().refusals(TYPE, secret)).join()).not.toContain(canary);
+      return;
+    }
+    const recorded = await op.up(TYPE, secret);
+    expect((await op.refresh(TYPE, recorded))?.outputs["otherManagedRules"]).toMatchObject([
+      { description: "" },
+    ]);
+    const { adopted, otherManagedRules } = recorded.outputs;
+    expect(recorded.inputs["adopted"]).toEqual(adopted);
+    expect(JSON.stringify([adopted, otherManagedRules, op.said, op.warned])).not.toContain(canary);
   });
 
   test("isn't adopted if there are several, even with takeOver, and the preview lists their IDs", async () => {
@@ -283,37 +298,101 @@ test("warns if another program's rule runs the same ruleset for the same request
   expect(again.warned).toEqual([]);
 });
 
-test("finds duplicate resources even if one refers to the ruleset by name and the other by ID", async () => {
+test.each([
+  ["another form of its name", { name: OWASP }],
+  ["the same ID", { id: managedRulesets.owasp }],
+])("finds duplicate resources if the other one refers to the ruleset by %s", async (_form, ruleset) => {
   bench = await RulesetsBench.start("shop");
-  const byName = bench.declare({ ruleset: { name: OWASP }, expression: "(ssl)", ref: `${REF}-name` });
-  const op = bench.operation();
-  const recorded = await op.up(TYPE, byName);
+  const first = bench.declare({ ruleset, expression: "(ssl)", ref: `${REF}-first` });
+  const recorded = await bench.up(first);
   const again = bench.operation();
-  await again.preview(TYPE, byName, recorded);
+  await again.preview(TYPE, first, recorded);
   await again.preview(TYPE, bench.declare({ expression: "ssl", enabled: false }));
   expect(again.warned).toEqual([
-    `edgeguard: managed ruleset "${REF}": "${OWASP}" will run twice for the same requests, because "${REF}-name" of this program also executes it.`,
+    `edgeguard: managed ruleset "${REF}": "${OWASP}" will run twice for the same requests, because "${REF}-first" of this program also executes it.`,
   ]);
   expect(await again.refusals(TYPE, bench.declare({ expression: "ssl" }))).toEqual([
-    `ruleset: is already deployed by "${REF}-name" in zone ${bench.zone}, with identical arguments. Remove one of the two resources`,
+    `ruleset: is already deployed by "${REF}-first" in zone ${bench.zone}, with identical arguments. Remove one of the two resources`,
   ]);
 });
 
-test("adopts a rule that an interrupted create left behind, and updates it to the new declaration", async () => {
-  bench = await RulesetsBench.start("shop");
-  const left = await bench.up(bench.declare({ enabled: false })); // This run isn't recorded.
-  const op = bench.operation();
-  const recorded = await op.up(TYPE, bench.declare());
-  expect(recorded).toMatchObject({
-    id: left.id,
-    outputs: { adopted: { changes: { enabled: { before: false, after: true } } } },
+describe("a rule with the declared default ref that isn't recorded", () => {
+  test("is adopted if it matches, because an interrupted create left it behind", async () => {
+    bench = await RulesetsBench.start("shop");
+    const declared = bench.declare({ exceptions: [HOOK] });
+    const left = await bench.up(declared); // This run isn't recorded.
+    bench.api.clearRequests();
+    const op = bench.operation();
+    expect(await op.up(TYPE, declared)).toMatchObject({ id: left.id });
+    expect(bench.writes()).toEqual([]);
+    expect(op.said.join()).toMatch(
+      /an interrupted update of this resource left it behind, or the resource was moved/,
+    );
   });
-  expect(op.said).toEqual([
-    expect.stringMatching(
-      `^edgeguard: ManagedRulesetOverride "${REF}" takes over the existing rule ${left.id} in zone ${bench.zone} .* and changes enabled: false → true\\. ` +
-        "Destroying the resource deletes it\\. The rule already has the declared ref: an interrupted update of this resource left it behind, or the resource was moved without an alias\\.",
-    ),
-  ]);
+
+  test("isn't adopted if it differs: it may be the rule of another team's program with the same names", async () => {
+    bench = await RulesetsBench.start("shop");
+    const theirs = await bench.up(bench.declare({ enabled: false }));
+    const before = JSON.stringify(await bench.rules());
+    for (const config of [{}, { "edgeguard:liveChecks": "false" }]) {
+      const { message } = await bench.operation(config).failedUp(TYPE, bench.declare({ exceptions: [HOOK] }));
+      expect(message).toMatch(
+        `Rule ${theirs.id} in zone ${bench.zone} already has the ref "${REF}", but differs in`,
+      );
+      expect(message).toContain('Set adopt: "takeOver" to change that rule');
+    }
+    expect(JSON.stringify(await bench.rules())).toBe(before);
+  });
+
+  test("is finished, as it's declared by now, if the create ended before its exceptions existed", async () => {
+    bench = await RulesetsBench.start("shop");
+    const isException = { method: "POST", path: "/rules" };
+    bench.api.fault({ kind: "slow", delayMs: 0, match: isException });
+    bench.api.fault({ kind: "status", status: 403, times: 9, match: isException });
+    const { recorded: half } = await bench.operation().failedUp(TYPE, bench.declare({ exceptions: [HOOK] }));
+    bench.api.clearFaults();
+    expect(await bench.ownRule(`${REF}/unfinished`)).toMatchObject({ enabled: false });
+    const declared = bench.declare({ exceptions: [HOOK], owasp: { paranoiaLevel: 2 } });
+    expect(await bench.operation().refusals(TYPE, { ...declared, adopt: "never" })).toEqual([
+      expect.stringContaining('adopt: "never" prevents adopting it'),
+    ]);
+    const recorded = await bench.up(declared);
+    expect((await bench.refs()).slice(-2)).toEqual(["exception/1", "own"]);
+    expect(await bench.ownRule()).toMatchObject({ id: recorded.id, enabled: true });
+    await bench.expectNoChanges(declared, recorded);
+    expect(half?.id).toBe(recorded.id);
+  });
+
+  test("is deleted by a destroy after the failed create", async () => {
+    bench = await RulesetsBench.start("shop");
+    const before = JSON.stringify(await bench.rules());
+    const isException = { method: "POST", path: "/rules" };
+    bench.api.fault({ kind: "slow", delayMs: 0, match: isException });
+    bench.api.fault({ kind: "status", status: 403, times: 9, match: isException });
+    const { recorded } = await bench.operation().failedUp(TYPE, bench.declare({ exceptions: [HOOK] }));
+    bench.api.clearFaults();
+    if (recorded !== undefined) await bench.operation().destroy(TYPE, recorded);
+    expect(JSON.stringify(await bench.rules())).toBe(before);
+  });
+});
+
+test("a rule whose ref looks like an exception of another one stays, and a program can't declare such a ref", async () => {
+  bench = await RulesetsBench.start("shop");
+  const recorded = await bench.up(bench.declare({ ref: "waf", exceptions: [HOOK] }));
+  const theirs = await bench.addRule({
+    action: "execute",
+    action_parameters: { id: managedRulesets.managed },
+    expression: "ssl",
+    ref: "waf/exception/2",
+  });
+  const changed = bench.declare({ ref: "waf", owasp: { paranoiaLevel: 2 } });
+  const updated = await bench.up(changed, recorded);
+  await bench.operation().destroy(TYPE, updated);
+  expect(await bench.ownRule("waf/exception/2")).toEqual(theirs);
+  for (const ref of ["waf/exception/1", "waf/unfinished"])
+    expect(await bench.operation().refusals(TYPE, bench.declare({ ref }))).toEqual([
+      expect.stringContaining(`ref: ${JSON.stringify(ref)} ends like a ref that this package gives`),
+    ]);
 });
 
 describe('adopt: "takeOver"', () => {
@@ -565,8 +644,7 @@ describe("a rename without an alias", () => {
     const recorded = await made();
     const op = bench.operation();
     expect((await op.preview(TYPE, before(), recorded)).step).toBe("same");
-    expect((await op.up(TYPE, after())).id).not.toBe(recorded.id);
-    expect((await bench.ownRule()).id).toBe(recorded.id);
+    expect(await op.refusals(TYPE, after())).toEqual([expect.stringContaining("with identical arguments")]);
   });
 
   test("continues with the same rule if the ref is explicit", async () => {

@@ -179,7 +179,7 @@ describe("a refresh after a manual change", () => {
     bench.api.clearRequests();
     const refreshed = await bench.operation().refresh(TYPE, recorded);
     expect(bench.writes()).toEqual([]);
-    const reported = { versions: [expect.stringContaining("pinned to 36 (37 is available)")] };
+    const reported = { versions: [expect.stringContaining("pinned to 36 (the latest is 37)")] };
     const unchanged = "version" in shown ? inputsAfter(recorded, reported) : refreshedInputs(recorded);
     const { drift, ...inputs } = { ...unchanged, ...shown } as Record<string, unknown>;
     const expected = drift === undefined ? inputs : { ...inputs, drift };

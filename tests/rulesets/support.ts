@@ -26,15 +26,13 @@ export const MANAGED = "Cloudflare Managed Ruleset";
 export type Rule = Record<string, unknown> & { readonly id: string; readonly ref: string };
 export type Declaration = Record<string, unknown> & { readonly zoneId: string };
 
-/** The inputs after a refresh that reported versions. It also records the number of a new latest version. */
+/** The inputs after a refresh that reported versions. */
 export function inputsAfter(
   recorded: Recorded,
-  { versions, latest }: { readonly versions: readonly unknown[]; readonly latest?: string },
+  { versions }: { readonly versions: readonly unknown[] },
 ): JsonObject {
-  const { expansion } = recorded.inputs;
   return {
     ...refreshedInputs(recorded),
-    ...(latest === undefined ? {} : { expansion: { ...(expansion as object), latest } }),
     impact: { operation: "refresh", revision: revisionOf(recorded.inputs) + 1, seen: [], versions },
   };
 }

@@ -324,7 +324,7 @@ describe("when the program used to declare an object and now reads it with get,"
     await op.destroy("KvEntries", declared);
     expect(await keysOf(namespace)).toEqual(["a", "b"]);
     expect(op.said.at(-1)).toContain(
-      "keeping 2 of its 2 keys, because this program reads them with KvEntries.get. If you don't need these keys, delete them with `edgeguard kv bulk delete`.",
+      `KvEntries ${declared.id} is kept: this program reads it with KvEntries.get. Nothing was sent.`,
     );
   });
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
-import { startLocalApi, type LocalApi } from "edgeguard-local";
+import { managedRulesets, startLocalApi, type LocalApi } from "edgeguard-local";
 import { stringsIn } from "../../provider/api/redact";
 import { run } from "../../provider/cli/program";
 import { REGISTER } from "../../provider/register";
@@ -11,7 +11,7 @@ import { namesOfSecrets, SECRETS } from "../../provider/runtime/secrets";
 import { isJsonObject, omit, type JsonObject } from "../../provider/runtime/values";
 import { serve } from "../support/edge-client";
 import { LONG } from "../support/long";
-import { Operation, rawSend, type Recorded } from "../support/operation";
+import { Operation, rawGet, rawSend, type Recorded } from "../support/operation";
 import { SAMPLES } from "../support/samples";
 
 /** Whatever a response repeats, from the request or from other objects, no message shows it and no state records it. */
@@ -21,7 +21,11 @@ const WORDS = "correct-horse-battery-staple";
 /** In objects that the program doesn't declare. */
 const OTHERS = { destination: "Ld8sYc3hGf6jQe0w", metadata: "Uo5iHt1zXv0kWn4b", text: "Bp6yRm8qDs2aEg7c" };
 const CANARIES = [TOKEN, WORDS, ...Object.values(OTHERS)];
-const SPELLINGS = CANARIES.flatMap((canary) => [canary, Buffer.from(canary).toString("base64").slice(0, 20)]);
+const SPELLINGS = CANARIES.flatMap((canary) => [
+  canary,
+  canary.toLowerCase(),
+  Buffer.from(canary).toString("base64").slice(0, 20),
+]);
 const PIECES = SPELLINGS.flatMap((each) =>
   Array.from({ length: each.length - 7 }, (_, at) => each.slice(at, at + 8)),
 );
@@ -46,7 +50,7 @@ beforeAll(async () => {
   ]);
   await rawSend(api, "POST", `${zone}/page_shield/policies`, {
     description: OTHERS.text,
-    action: "log",
+    action: "allow",
     expression: 'http.host eq "b.example"',
     value: "script-src 'none'",
     enabled: true,
@@ -73,6 +77,84 @@ const SECRET_ARGS: Readonly<Record<string, JsonObject>> = {
   },
   "KvEntries of a file": { file: SOURCE },
 };
+
+/** Existing objects that such a program adopts, or changes by hand that a refresh finds: other values of what's secret. */
+const TWINS: Readonly<Record<string, { readonly args: JsonObject; make(adopted: boolean): Promise<void> }>> =
+  {
+    PageShieldPolicy: {
+      args: { description: "twin", expression: 'http.host eq "a.example"', value: "script-src 'none'" },
+      async make() {
+        const path = `/zones/${api.zones.empty}/page_shield/policies`;
+        const policies = (await rawGet(api, path))["result"] as { id: string; description: string }[];
+        const own = policies.find(({ description }) => description === "twin");
+        const body = {
+          description: own === undefined ? "twin" : OTHERS.metadata,
+          action: "log",
+          expression: `http.host eq "${OTHERS.text}.example"`,
+          value: `script-src https://${OTHERS.metadata}.example`,
+          enabled: true,
+        };
+        if (own === undefined) await rawSend(api, "POST", path, body);
+        else await rawSend(api, "PUT", `${path}/${own.id}`, body);
+      },
+    },
+    ManagedRulesetOverride: {
+      args: { description: "twin", expression: 'http.host eq "a.example"' },
+      async make(adopted) {
+        const rule = (id: string, description: string, expression: string): JsonObject => ({
+          ref: `rule-${id}`,
+          description,
+          expression,
+          action: "execute",
+          action_parameters: { id },
+          enabled: true,
+        });
+        const expression = adopted ? 'http.host eq "a.example"' : `http.host eq "${OTHERS.text}.example"`;
+        const twin = rule(managedRulesets.managed, OTHERS.metadata, expression);
+        await rawSend(
+          api,
+          "PUT",
+          `/zones/${api.zones.empty}/rulesets/phases/http_request_firewall_managed/entrypoint`,
+          {
+            rules: [
+              adopted ? twin : { ...twin, ref: "waf" },
+              rule(managedRulesets.owasp, OTHERS.text, `http.host eq "${OTHERS.text}.example"`),
+            ],
+          },
+        );
+      },
+    },
+    LogpushJob: {
+      args: {
+        name: "twin",
+        filter: '{"where":{"key":"ClientRequestHost","operator":"eq","value":"a.example"}}',
+        outputOptions: { fieldNames: ["ClientIP"], recordPrefix: "twin" },
+      },
+      async make() {
+        const path = `/zones/${api.zones.empty}/logpush/jobs`;
+        const jobs = (await rawGet(api, path))["result"] as { id: number; name: string }[];
+        const own = jobs.find(({ name }) => name === "twin");
+        const body = {
+          destination_conf: `https://other.example/in?header_Authorization=${OTHERS.destination}`,
+          filter: `{"where":{"key":"ClientRequestHost","operator":"eq","value":"${OTHERS.text}.example"}}`,
+          output_options: { field_names: ["ClientIP"], record_prefix: OTHERS.metadata },
+          enabled: true,
+        };
+        if (own === undefined)
+          await rawSend(api, "POST", path, { name: "twin", dataset: "http_requests", ...body });
+        else await rawSend(api, "PUT", `${path}/${own.id}`, body);
+      },
+    },
+    KvEntries: {
+      args: { entries: { twin: { value: "here", metadata: { key: WORDS } } } },
+      async make() {
+        const path = `/accounts/${api.accounts.main}/storage/kv/namespaces/${api.namespaces.existing}/bulk`;
+        await rawSend(api, "PUT", path, [
+          { key: "twin", value: OTHERS.text, metadata: { key: OTHERS.metadata } },
+        ]);
+      },
+    },
+  };
 
 /** A response that repeats the request and the API's answer. */
 type Failure = (
@@ -206,6 +288,37 @@ function recordedText(type: string, args: JsonObject, properties: unknown): stri
   return JSON.stringify(omit(properties, [...names, ...secretOutputs, ...derived.map(([name]) => name)]));
 }
 
+const OPTIONS = () => ({ config: { "edgeguard:maxRetries": "0" }, inNoTime: api });
+
+/** Returns an action that works in one operation, and returns all that the operation says and records. */
+function within(
+  type: string,
+  args: JsonObject,
+  work: (operation: Operation) => Promise<unknown>,
+): (url: string) => Promise<readonly string[]> {
+  return async (url) => {
+    const operation = new Operation({ url }, OPTIONS());
+    const lines: string[] = [];
+    try {
+      const made = await work(operation);
+      if (isJsonObject(made))
+        lines.push(recordedText(type, args, made["outputs"]), recordedText(type, args, made["inputs"]));
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      const properties: unknown = Reflect.get(error, "properties");
+      const reasons: unknown = Reflect.get(error, "reasons");
+      lines.push(
+        error.message,
+        error.stack ?? "",
+        ...stringsIn(reasons),
+        recordedText(type, args, properties),
+      );
+    }
+    await operation.host.close();
+    return [...lines, ...operation.said, ...operation.warned];
+  };
+}
+
 function operationActs(
   type: string,
   name: string,
@@ -217,43 +330,44 @@ function operationActs(
   const marked = { [SECRETS]: Object.keys(secretArgs) };
   const args = { ...base, ...secretArgs, adopt: undefined, ...marked };
   const changed = { ...(name === type ? sample.changed : base), ...secretArgs, ...marked };
-  const OPTIONS = { config: { "edgeguard:maxRetries": "0" }, inNoTime: api };
-  const within =
-    (work: (operation: Operation, recorded: Recorded) => Promise<unknown>, isMade: boolean) =>
-    async (url: string): Promise<readonly string[]> => {
-      const operation = new Operation({ url }, OPTIONS);
-      const recorded = isMade
-        ? await new Operation(api, OPTIONS).up(type, args)
-        : { id: "", inputs: {}, outputs: {} };
-      const lines: string[] = [];
-      try {
-        const made = await work(operation, recorded);
-        if (isJsonObject(made)) lines.push(recordedText(type, args, made["outputs"]));
-      } catch (error) {
-        if (!(error instanceof Error)) throw error;
-        const properties: unknown = Reflect.get(error, "properties");
-        const reasons: unknown = Reflect.get(error, "reasons");
-        lines.push(
-          error.message,
-          error.stack ?? "",
-          ...stringsIn(reasons),
-          recordedText(type, args, properties),
-        );
-      }
-      await operation.host.close();
-      return [...lines, ...operation.said, ...operation.warned];
-    };
+  const made = async (): Promise<Recorded> => await new Operation(api, OPTIONS()).up(type, args);
   return {
-    create: within((operation) => operation.up(type, args), false),
-    update: within(async (operation, { outputs, ...recorded }) => {
+    create: within(type, args, (operation) => operation.up(type, args)),
+    update: within(type, args, async (operation) => {
+      const recorded = await made();
       // Also what differs only in its secrets is written.
-      return await operation.update(type, (await operation.check(type, changed)).inputs, {
-        ...recorded,
-        outputs,
-      });
-    }, true),
-    refresh: within((operation, recorded) => operation.refresh(type, recorded), true),
-    destroy: within((operation, recorded) => operation.destroy(type, recorded), true),
+      return await operation.update(type, (await operation.check(type, changed)).inputs, recorded);
+    }),
+    check: within(type, args, async (operation) => {
+      await operation.preview(type, args);
+    }),
+    refresh: within(type, args, async (operation) => operation.refresh(type, await made())),
+    destroy: within(type, args, async (operation) => operation.destroy(type, await made())),
+  };
+}
+
+/** Adopts, refuses to adopt, or refreshes an object whose values of secret arguments aren't the program's. */
+function twinActs(type: string): Readonly<Record<string, (url: string) => Promise<readonly string[]>>> {
+  const twin = TWINS[type];
+  if (twin === undefined) throw new Error(`no twin of ${type}`);
+  const { args: base } = SAMPLES[type as keyof typeof SAMPLES](api);
+  const args = { ...base, ...twin.args, [SECRETS]: Object.keys(twin.args) };
+  const adopting = (adopt: string) =>
+    within(type, args, async (operation) => {
+      await twin.make(true);
+      return await operation.up(type, { ...args, adopt });
+    });
+  return {
+    "adopting it": adopting("takeOver"),
+    "refusing to adopt it": adopting("never"),
+    "adopting it if it's equal": adopting("ifEqual"),
+    "refreshing it": within(type, args, async (operation) => {
+      const recorded = await new Operation(api, OPTIONS()).up(type, args);
+      await twin.make(false);
+      const refreshed = await operation.refresh(type, recorded);
+      if (refreshed !== undefined) await operation.preview(type, args, refreshed);
+      return refreshed;
+    }),
   };
 }
 
@@ -307,13 +421,28 @@ async function expectNothing(act: (url: string) => Promise<readonly string[]>): 
 
 describe.each(NAMES)("whatever a response repeats, %s", (name) => {
   const [type = ""] = name.split(" ");
-  test.each(["create", "update", "refresh", "destroy"])(
+  test.each(["check", "create", "update", "refresh", "destroy"])(
     "shows and records none of it in a %s",
     async (action) => {
       const act = operationActs(type, name)[action];
       if (act === undefined) throw new Error(`no action ${action}`);
       const requests = await expectNothing(act);
       if (action === "create") expect(requests).toBeGreaterThan(0); // Not every deletion takes a request.
+    },
+  );
+});
+
+describe.each(Object.keys(TWINS))("what's secret in the program is secret in an existing %s", (type) => {
+  test.each(["adopting it", "refusing to adopt it", "adopting it if it's equal", "refreshing it"])(
+    "when %s",
+    async (action) => {
+      const act = twinActs(type)[action];
+      if (act === undefined) throw new Error(`no action ${action}`);
+      const { lines } = await spoken(-1, unfailing, act);
+      const piece = PIECES.find((each) => lines.some((line) => line.includes(each))) ?? "";
+      const leak = lines.find((line) => line.includes(piece)) ?? "";
+      expect(piece === "" ? "" : leak.slice(Math.max(0, leak.indexOf(piece) - 200))).toBe("");
+      await expectNothing(act);
     },
   );
 });

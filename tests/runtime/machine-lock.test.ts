@@ -3,8 +3,8 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, wr
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { sharedLedger } from "../../provider/runtime/ledger-journal";
 import { withMachineLock } from "../../provider/runtime/machine-lock";
+import { openRecord } from "../../provider/runtime/operation-record";
 import { digestName, identityOf, userDirectory } from "../../provider/runtime/user-directory";
 
 /** One holder at a time among a user's processes, in a directory that nobody else controls, and nothing left behind. */
@@ -119,7 +119,7 @@ test("a process that's told to exit while it holds a lock leaves nothing behind"
 
 describe("the user's directory", () => {
   const folder = (): string => join(root, `edgeguard-${process.getuid?.() ?? "user"}`);
-  const providerIn = (temporary: string) => sharedLedger("127.0.0.1:40123", () => undefined, temporary);
+  const providerIn = (temporary: string) => openRecord("127.0.0.1:40123", () => undefined, temporary);
 
   test.each<[string, () => void]>([
     [

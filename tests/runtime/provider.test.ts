@@ -2,7 +2,6 @@ import * as pulumi from "@pulumi/pulumi";
 import {
   getPageShieldSettings,
   getPageShieldSettingsOutput,
-  KvNamespace,
   Provider,
   type ProviderArgs,
 } from "pulumi-edgeguard";
@@ -115,22 +114,6 @@ test.each<[string, object, RegExp]>([
   const refusal = await refusalOf(args);
   expect(refusal).toMatch(message);
   expect(refusal).not.toContain(TOKEN);
-});
-
-test("namespaces with the same title are different objects if their providers use different accounts", async () => {
-  const token = { apiToken: TOKEN };
-  const eu = new Provider("eu", { ...token, accountId: ACCOUNT });
-  const us = new Provider("us", { ...token, accountId: "7d3b4a5f15a0c1e7f3b2d4968a7e1c0f" });
-  const group = new pulumi.ComponentResource("site:index:Group", "group", {}, { providers: [us] });
-  const made = async (name: string, opts: pulumi.CustomResourceOptions): Promise<void> => {
-    const { urn } = new KvNamespace(name, { title: "flags" }, opts);
-    await new Promise((done) => urn.apply(done));
-  };
-  await made("default", {});
-  await made("flags-eu", { provider: eu });
-  await made("flags-us", { parent: group });
-  const again = await failureOf(made("again", { provider: us }));
-  expect(again.message).toMatch(/KvNamespace "flags-us" and "again" both declare the namespace "flags"/);
 });
 
 describe("a lookup with a provider", () => {

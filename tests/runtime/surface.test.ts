@@ -71,9 +71,7 @@ test("the package exports these names and no others", () => {
       "limits",
       "migrationReadiness",
       "migrationReadinessOutput",
-      "readDetections",
       "readScriptInventory",
-      "saveDetections",
       "scriptSources",
       "testFilter",
     ]

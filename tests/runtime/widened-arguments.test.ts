@@ -113,5 +113,5 @@ test("a value that isn't one of an argument's choices compiles, but the preview 
     'action: must be "log", "allow" or "add_reporting_directives", not "block"',
   ]);
   const options = { unscored: "perhaps" };
-  expect(() => scriptSources({ version: 1, zoneId: ZONE, scripts: [] }, options)).toThrow('not "perhaps"');
+  expect(() => scriptSources([], options)).toThrow('not "perhaps"');
 });

@@ -314,7 +314,7 @@ async function expectedZone(source: Source, id: string): Promise<Record<string, 
             }),
             stack: stack(id),
           }
-        : REFUSED,
+        : { notReadable: "plan", what: "Page Shield" },
     policies: listed.status === 200 ? policies : REFUSED,
     scripts: scripts.status === 200 ? expectedScripts(seen) : REFUSED,
     deployments,

@@ -64,6 +64,30 @@ const PHASE = "http_request_firewall_managed";
 /** Text that a page must never take for markup. */
 export const HOSTILE = '</script><script>alert(1)</script><!--<img src=x onerror="alert(2)">\u2028&amp;\'"`';
 
+/** Names that may break what's written about them: as an escape, UTF-8, a line, a formula, a template or markup. */
+export const HOSTILE_NAMES = [
+  HOSTILE,
+  "100% %zz %",
+  "half \ud800",
+  "\udc00 half",
+  "\u202egnp.exe\u202c\u200b\u2066",
+  "a\u0000\u001b[2J\u007f\u009b\r\nb\tc",
+  '=HYPERLINK("https://collect.example", "1,2")',
+  "${pulumi.stack} $${x}",
+  "``` ` | <!-- {{ name }}",
+  "__proto__",
+];
+
+const FIXED = new Set(["id", "zoneId", "accountId", "kind", "state", "requests", "notReadable"]);
+
+/** Replaces every text that Cloudflare or a colleague chooses. */
+export function withText<T>(given: T, text: string): T {
+  const json = JSON.stringify(given, (name, value: unknown) =>
+    typeof value === "string" && !FIXED.has(name) && !/^\d+$/.test(name) ? text : value,
+  );
+  return JSON.parse(json) as T; // The same form, with other texts.
+}
+
 function readable(number: number): Omit<Zone, "tasks" | "protection"> {
   const id = idOf("zone", number);
   const name = number === 3 ? HOSTILE : `zone-${number}.example`;

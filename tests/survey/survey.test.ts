@@ -216,6 +216,11 @@ describe("edgeguard survey", () => {
     }
   });
 
+  it("fails if its directory can't be created", async () => {
+    const ground = await Ground.with();
+    expectEnd(await ground.survey("--out", "/proc/nope/out"), 1, "/proc/nope can't be created (ENOENT)");
+  });
+
   it("stops if Cloudflare fails one request after another, instead of filling the survey with failures", async () => {
     const ground = await Ground.with();
     ground.api.fault({ kind: "status", status: 502, match: { path: "/zones/.+/" }, times: 10_000 });

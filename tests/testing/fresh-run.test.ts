@@ -1,10 +1,11 @@
 import * as pulumi from "@pulumi/pulumi";
 import { startLocalApi, type LocalApi } from "edgeguard-local";
-import { getKvNamespaces, KvEntries, KvNamespace, ManagedRulesetOverride } from "pulumi-edgeguard";
+import { getKvNamespaces, KvEntries, KvNamespace } from "pulumi-edgeguard";
+import { runProgram } from "pulumi-edgeguard/testing";
 import { failureOf } from "../support/edge-client";
 
 const ACCOUNT_ID = "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1";
-const [ZONE_ID, NAMESPACE_ID] = ["5a0c1e7f3b2d4968a7e1c0f2d3b4a501", "b".repeat(32)];
+const NAMESPACE_ID = "b".repeat(32);
 
 const setMocks = (preview = false): Promise<void> =>
   pulumi.runtime.setMocks(
@@ -17,43 +18,20 @@ const setMocks = (preview = false): Promise<void> =>
     preview,
   );
 
-const namespace = (): KvNamespace => new KvNamespace("flags", { accountId: ACCOUNT_ID, title: "flags" });
-
-describe("with two tests in the same process", () => {
-  test("the second test can declare the same resources as the first", async () => {
-    await setMocks();
-    namespace();
-    expect(namespace).toThrow('KvNamespace "flags" and "flags" both declare the namespace "flags"');
-    await setMocks();
-    expect(namespace).not.toThrow();
-  });
-
-  test("the second test can declare the same KV keys as the first", async () => {
-    const entries = (name: string): Promise<unknown> =>
-      new Promise((done, failed) => {
-        const args = { accountId: ACCOUNT_ID, namespaceId: NAMESPACE_ID, entries: { a: "1" } };
-        new KvEntries(name, { ...args, prune: { prefix: "x" } }).namespaceId.apply(done);
-        setTimeout(() => failed(new Error("not registered")), 5_000).unref();
-      });
-    await setMocks();
-    await entries("first");
-    await setMocks();
-    await entries("second");
-  });
-
-  test("the second test isn't affected by an argument of the first test that resolves late", async () => {
-    await setMocks();
-    let release: (ref: string) => void = () => undefined;
-    const late = new Promise<string>((done) => (release = done));
-    const override = (name: string, ref: pulumi.Input<string>): ManagedRulesetOverride =>
-      new ManagedRulesetOverride(name, { zoneId: ZONE_ID, ref, ruleset: { name: "OWASP" } });
-    override("first", late);
-    await setMocks();
-    release("twin");
-    await late;
-    await new Promise(setImmediate);
-    expect(() => override("second", "twin")).not.toThrow();
-  });
+test("a run can declare the same resources as an earlier one, but no resource twice", async () => {
+  const program =
+    (...names: string[]) =>
+    (): void => {
+      for (const name of names) {
+        new KvNamespace(name, { accountId: ACCOUNT_ID, title: "flags" });
+        new KvEntries(name, { accountId: ACCOUNT_ID, namespaceId: NAMESPACE_ID, entries: { a: "1" } });
+      }
+    };
+  await runProgram(program("flags"));
+  await runProgram(program("flags"));
+  const refused = runProgram(program("flags", "again"));
+  await expect(refused).rejects.toThrow('"flags" and "again" both declare the namespace "flags"');
+  await expect(refused).rejects.toThrow('"flags" and "again" both declare the key "a"');
 });
 
 describe("a lookup under mocks", () => {

@@ -39,9 +39,9 @@ describe("runProgram without an API", () => {
       }),
     );
     expect(failure.name).toBe("RefusedProgramError");
-    expect(failure.message.split("\n")).toEqual([
-      expect.stringMatching(/^PageShieldPolicy "shop": value\.scriptSrc\[0\]: .*'self'/),
+    expect(failure.message.split("\n").sort()).toEqual([
       expect.stringMatching(/^KvNamespace "flags": accountId: /),
+      expect.stringMatching(/^PageShieldPolicy "shop": value\.scriptSrc\[0\]: .*'self'/),
     ]);
   });
 

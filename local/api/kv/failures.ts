@@ -16,7 +16,6 @@ export const kvFailures = {
   pageInvalid: () => refusal(400, 10007, "malformed page argument"),
   perPageInvalid: (most: number) => refusal(400, 10008, `malformed per_page argument: must be 1 to ${most}`),
   orderInvalid: () => refusal(400, 10043, "invalid order: must be id or title"),
-  directionInvalid: () => refusal(400, 10044, "invalid direction: must be asc or desc"),
   limitInvalid: (least: number, most: number) =>
     refusal(400, 10028, `invalid limit argument: must be ${least} to ${most}`),
   cursorInvalid: () => refusal(400, 10041, "invalid 'list keys' cursor"),

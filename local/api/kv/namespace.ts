@@ -1,4 +1,3 @@
-import { z } from "zod";
 import type { Bytes } from "./value";
 import type { Change, Entry } from "./entities";
 
@@ -7,11 +6,6 @@ export interface KvLag {
   readonly listing: number;
   readonly reads: number;
 }
-
-export const kvLagSchema: z.ZodType<Partial<KvLag>> = z.strictObject({
-  listing: z.number().min(0).exactOptional(),
-  reads: z.number().min(0).exactOptional(),
-});
 
 export const noLag: KvLag = { listing: 0, reads: 0 };
 

@@ -70,10 +70,12 @@ export async function readBulkGet(c: ApiContext, settings: Settings): Promise<Bu
   return { keys, type, withMetadata };
 }
 
-/** Reads one value: the raw body, or the parts `value` and `metadata` of a form. */
+/** Reads one value: the raw body. Only bulk writes have metadata. */
 export async function readEntry(c: ApiContext, settings: Settings): Promise<Entry> {
   const { limits, kvStore } = settings;
-  const { value, metadata } = await readValue(c);
+  if (/^multipart\//i.test(c.req.header("content-type") ?? ""))
+    throw kvFailures.bodyInvalid("the local API reads a value only as the raw body, not as a form");
+  const value = await bodyBytes(c);
   if (value.length > limits.maxKvValueBytes) {
     throw kvFailures.valueTooLarge(value.length, limits.maxKvValueBytes);
   }
@@ -84,7 +86,7 @@ export async function readEntry(c: ApiContext, settings: Settings): Promise<Entr
   return {
     value: storedValue(value, kvStore),
     expiration: expirationOf(times, "", limits, settings.clock().getTime()),
-    metadata: checkedMetadata(metadata, undefined, settings),
+    metadata: undefined,
   };
 }
 
@@ -147,7 +149,7 @@ function checkedKey(key: string, { limits, dialect, strict }: Settings, pointer?
  */
 function checkedMetadata(
   metadata: unknown,
-  pointer: string | undefined,
+  pointer: string,
   { limits, dialect, strict }: Settings,
 ): string | undefined {
   const text = metadataOf(metadata);
@@ -177,23 +179,6 @@ function expirationOf(
   if (expiration === undefined) return undefined;
   if (isWhole(expiration) && expiration >= nowSeconds + minKvTtlSeconds) return expiration;
   throw kvFailures.expirationInvalid(minKvTtlSeconds, `${pointer}/expiration`);
-}
-
-async function readValue(c: ApiContext): Promise<{ value: Buffer; metadata?: unknown }> {
-  const body = await bodyBytes(c);
-  const contentType = c.req.header("content-type") ?? "";
-  if (!/^multipart\/form-data\b/i.test(contentType)) return { value: body };
-
-  const parts = multipartParts(contentType, body);
-  const value = parts?.get("value");
-  if (value === undefined) throw kvFailures.bodyInvalid("the form has no value");
-  const metadata = parts?.get("metadata");
-  if (metadata === undefined) return { value };
-  try {
-    return { value, metadata: JSON.parse(metadata.toString()) as unknown };
-  } catch {
-    throw kvFailures.metadataInvalid("it is not JSON");
-  }
 }
 
 async function readArray(c: ApiContext, most: number): Promise<unknown[]> {
@@ -249,33 +234,6 @@ export function decodeCursor(cursor: string | undefined): Cursor {
   const decoded = { emptyPages: Number(emptyPages), after: after as Bytes };
   if (found === undefined || encodeCursor(decoded) !== cursor) throw kvFailures.cursorInvalid();
   return decoded;
-}
-
-/**
- * Reads the parts of a multipart/form-data body by name, as bytes. Node's own parser would decode a part without a file
- * name as text.
- */
-function multipartParts(contentType: string, body: Buffer): Map<string, Buffer> | undefined {
-  const boundary = /;\s*boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType);
-  if (boundary === null) return undefined;
-  const delimiter = Buffer.from(`\r\n--${boundary[1] ?? boundary[2] ?? ""}`);
-  const content = Buffer.concat([Buffer.from("\r\n"), body]);
-
-  const parts = new Map<string, Buffer>();
-  let start = content.indexOf(delimiter);
-  while (start !== -1) {
-    start += delimiter.length;
-    if (content.toString("latin1", start, start + 2) === "--") return parts;
-    const end = content.indexOf(delimiter, start);
-    const headersEnd = content.indexOf("\r\n\r\n", start);
-    if (end === -1 || headersEnd === -1 || headersEnd > end) return undefined;
-    const name = /^content-disposition:.*[;\s]name="([^"]*)"/im.exec(
-      content.toString("utf8", start, headersEnd),
-    )?.[1];
-    if (name !== undefined) parts.set(name, content.subarray(headersEnd + 4, end));
-    start = end;
-  }
-  return undefined;
 }
 
 /** Returns what the request log contains instead of the body. Undefined for requests without keys or values. */

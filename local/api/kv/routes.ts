@@ -34,14 +34,12 @@ function namespaceRoutes(app: ApiRouter, root: string, { state: { kv }, settings
       const query = c.req.query();
       const page = wholeNumber(query["page"] ?? "1", 1, Number.MAX_SAFE_INTEGER);
       const perPage = wholeNumber(query["per_page"] ?? String(limits.defaultPerPage), 1, most);
-      const { order = "title", direction = "asc" } = query;
+      const { order = "title" } = query;
       if (page === undefined) throw kvFailures.pageInvalid();
       if (perPage === undefined) throw kvFailures.perPageInvalid(most);
       if (order !== "id" && order !== "title") throw kvFailures.orderInvalid();
-      if (direction !== "asc" && direction !== "desc") throw kvFailures.directionInvalid();
 
-      const sign = direction === "asc" ? 1 : -1;
-      const all = [...kv.listed()].sort((a, b) => (a[order] < b[order] ? -sign : sign));
+      const all = [...kv.listed()].sort((a, b) => (a[order] < b[order] ? -1 : 1));
       const items = all.slice((page - 1) * perPage, page * perPage);
       const info = { page, per_page: perPage, count: items.length, total_count: all.length };
       return ok(c, items.map(namespaceView), info);

@@ -79,33 +79,6 @@ export const dnsLogs = list({
   "int or string": "Timestamp",
 });
 
-export const nelReports = list({
-  string: "ClientIPASNDescription ClientIPCountry LastKnownGoodColoCode Phase Type",
-  int: "ClientIPASN",
-  "int or string": "Timestamp",
-});
-
-export const spectrumEvents = list({
-  string: `Application ClientCountry ClientIP ClientMatchedIpFirewall ClientProto ClientTlsCipher
-    ClientTlsClientHelloServerName ClientTlsProtocol ClientTlsStatus ColoCode Event OriginIP OriginProto
-    OriginTlsCipher OriginTlsFingerprint OriginTlsMode OriginTlsProtocol OriginTlsStatus ProxyProtocol`,
-  int: "ClientAsn ClientBytes ClientPort ClientTcpRtt OriginBytes OriginPort OriginTcpRtt Status",
-  bool: "IpFirewall",
-  "int or string": "ConnectTimestamp DisconnectTimestamp Timestamp",
-});
-
-export const pageShieldEvents = list({
-  string: "Action CSPDirective Host PageURL PolicyID ResourceType URL URLHost",
-  bool: "URLContainsCDNCGIPath",
-  "int or string": "Timestamp",
-});
-
-export const zarazEvents = list({
-  string: "EventType IP URL",
-  "int or string": "TimestampStart",
-  object: "Body EventDetails RequestHeaders",
-});
-
 export const auditLogs = list({
   string: `ActionType ActorEmail ActorID ActorIP ActorType ID Interface OwnerID ResourceID ResourceType`,
   bool: "ActionResult",
@@ -121,58 +94,6 @@ export const workersTraceEvents = list({
   "array[object]": "Exceptions Logs",
 });
 
-export const accessRequests = list({
-  string: `Action AppDomain AppUUID Connection Country Email IPAddress PurposeJustificationPrompt
-    PurposeJustificationResponse RayID UserUID`,
-  int: "TemporaryAccessDuration",
-  bool: "Allowed",
-  "int or string": "CreatedAt",
-  "array[string]": "TemporaryAccessApprovers",
-});
-
-export const dnsFirewallLogs = list({
-  string: "ClusterID ColoCode EDNSSubnet QueryName ResponseReason SourceIP UpstreamIP",
-  int: `ClientResponseCode EDNSSubnetLength QuerySize QueryType UpstreamResponseCode UpstreamResponseTimeMs`,
-  bool: "QueryDO QueryRD QueryTCP ResponseCached ResponseCachedStale",
-  "int or string": "Timestamp",
-});
-
-export const gatewayDns = list({
-  string: `ColoName DeviceID DeviceName DstIP Email Location Policy PolicyID Protocol QueryName QueryNameReversed
-    ResolverDecision SrcIP UserID`,
-  int: "ColoID DstPort QuerySize QueryType SrcPort",
-  "int or string": "Datetime",
-  "array[int]": "MatchedCategoryIDs QueryCategoryIDs",
-  "array[object]": "RData",
-});
-
-export const gatewayHttp = list({
-  string: `AccountID Action BlockedFileHash BlockedFileName BlockedFileReason BlockedFileType DestinationIP DeviceID
-    DeviceName Email HTTPHost HTTPMethod HTTPVersion PolicyID PolicyName Referer RequestID SourceIP URL UserAgent
-    UserID`,
-  int: "BlockedFileSize DestinationPort HTTPStatusCode SourcePort",
-  bool: "IsIsolated",
-  "int or string": "Datetime",
-  "array[string]": "DownloadedFileNames UploadedFileNames",
-});
-
-export const gatewayNetwork = list({
-  string: `AccountID Action DestinationIP DestinationIPContinentCode DestinationIPCountryCode DetectedProtocol DeviceID
-    DeviceName Email OverrideIP PolicyID PolicyName ProxyEndpoint RegistrationID SNI SessionID SourceIP
-    SourceIPContinentCode SourceIPCountryCode SourceInternalIP TenantID Transport TransportProtocol UserID
-    VirtualNetworkID VirtualNetworkName`,
-  int: "DestinationPort OverridePort SourcePort",
-  "int or string": "Datetime",
-  "array[string]": "ApplicationNames CategoryNames",
-  "array[int]": "ApplicationIDs CategoryIDs",
-});
-
-export const turnstileEvents = list({
-  string: "Action BrowserName ClientIP CountryCode EventType Hostname OSName Sitekey UserAgent",
-  int: "ASN BrowserMajor OSMajor",
-  "int or string": "Timestamp",
-});
-
 /**
  * The possible values of some fields. They apply to every dataset that has the field, or only to the dataset named
  * before the dot.
@@ -185,22 +106,11 @@ const values: Readonly<Record<string, readonly string[]>> = {
   ClientRequestMethod: ["GET", "POST", "HEAD", "PUT", "DELETE"],
   ClientRequestScheme: ["https", "http"],
   ClientSSLProtocol: ["TLSv1.3", "TLSv1.2", "none"],
-  "nel_reports.Phase": ["connection", "dns", "application"],
-  "spectrum_events.Event": [
-    "connect",
-    "disconnect",
-    "clientFiltered",
-    "tlsError",
-    "resolveOrigin",
-    "originError",
-  ],
   "workers_trace_events.EventType": ["fetch", "scheduled", "alarm", "queue", "email"],
   "workers_trace_events.Outcome": ["ok", "canceled", "exception", "unknown"],
 };
 
-/**
- * Returns a field's possible values, if known. Its description lists them, and generated lines use only these values.
- */
+/** Returns a field's possible values, if known. Its description lists them. */
 export function valuesOf(dataset: string, field: string): readonly string[] | undefined {
   return values[`${dataset}.${field}`] ?? values[field];
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
@@ -8,21 +8,12 @@ export interface SinkFile {
    * `s3/my-bucket/logs/ownership-challenge-1f2e3d4c.txt`.
    */
   readonly path: string;
-  readonly bytes: number;
 }
 
-/**
- * A directory that represents all Logpush destinations. By default, a temporary directory that exists from the first
- * write until the API closes.
- */
+/** A temporary directory that represents all Logpush destinations, from the first write until the API closes. */
 export class Sink {
+  readonly #texts = new Map<string, string>();
   #folder: string | undefined;
-  readonly #kept: string | undefined;
-
-  constructor(kept: string | undefined) {
-    this.#kept = kept;
-    this.#folder = kept;
-  }
 
   get folder(): string {
     this.#folder ??= mkdtempSync(join(tmpdir(), "edgeguard-logpush-"));
@@ -33,27 +24,19 @@ export class Sink {
     const file = join(this.folder, path);
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, text);
+    this.#texts.set(path, text);
   }
 
   files(): SinkFile[] {
-    const { folder } = this;
-    mkdirSync(folder, { recursive: true });
-    return readdirSync(folder, { recursive: true, encoding: "utf8" })
-      .map((path) => ({ path: path.replaceAll("\\", "/"), stat: statSync(join(folder, path)) }))
-      .filter(({ stat }) => stat.isFile())
-      .map(({ path, stat }) => ({ path, bytes: stat.size }))
-      .sort((a, b) => (a.path < b.path ? -1 : 1));
+    return [...this.#texts.keys()].sort().map((path) => ({ path }));
   }
 
   /** Returns a file's content. Undefined if it isn't a file in the sink. */
   read(path: string): string | undefined {
-    return this.files().some((file) => file.path === path)
-      ? readFileSync(join(this.folder, path), "utf8")
-      : undefined;
+    return this.#texts.get(path);
   }
 
   close(): void {
-    if (this.#kept === undefined && this.#folder !== undefined)
-      rmSync(this.#folder, { recursive: true, force: true });
+    if (this.#folder !== undefined) rmSync(this.#folder, { recursive: true, force: true });
   }
 }

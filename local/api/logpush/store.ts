@@ -28,8 +28,6 @@ export interface LogpushControls {
 
 interface LogpushStoreOptions extends ShelfOptions {
   readonly behavior: LogpushBehavior;
-  /** The sink's directory. If undefined, a temporary one is created. */
-  readonly folder: string | undefined;
 }
 
 const EVERYTHING = "jobs";
@@ -37,14 +35,13 @@ const EVERYTHING = "jobs";
 /** The jobs of all zones and accounts, and the directory that represents their destinations. */
 export class LogpushStore implements LogpushControls {
   readonly #shelf: Shelf<LogpushSnapshot>;
-  readonly #sink: Sink;
+  readonly #sink = new Sink();
   readonly #options: LogpushStoreOptions;
   behavior: LogpushBehavior;
 
   /** The store is empty until a state is restored. */
   constructor(options: LogpushStoreOptions) {
     this.#shelf = new Shelf(options);
-    this.#sink = new Sink(options.folder);
     this.#options = options;
     this.behavior = options.behavior;
     this.restore({ nextId: 1, jobs: [] });

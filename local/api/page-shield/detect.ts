@@ -1,14 +1,5 @@
-import { z } from "zod";
 import { failures } from "../envelope";
-import {
-  type Connection,
-  connection,
-  type Cookie,
-  cookie,
-  type Detected,
-  type Script,
-  script,
-} from "./entities";
+import type { Connection, Cookie, Detected, Script } from "./entities";
 import { newConnection, newCookie, newScript } from "./seed";
 
 /**
@@ -20,12 +11,6 @@ export interface Detection {
   readonly connections?: readonly Partial<Connection>[] | undefined;
   readonly cookies?: readonly Partial<Cookie>[] | undefined;
 }
-
-export const detectionSchema = z.strictObject({
-  scripts: z.array(script.partial()),
-  connections: z.array(connection.partial()),
-  cookies: z.array(cookie.partial()),
-});
 
 /** "merge" keeps the existing records, "replace" removes them. */
 export type DetectMode = "merge" | "replace";

@@ -5,13 +5,13 @@ import { type Connection, type Cookie, recordStatus, type Script } from "./entit
 
 const flag = z.enum(["true", "false"]).transform((text) => text === "true");
 const list = z.string().transform((text) => text.split(",").filter((part) => part !== ""));
+/** The filters that lookups and tests use. Any other parameter is ignored. */
 const statuses = list.pipe(z.array(recordStatus)).default(["active"]);
 
 function commonParameters(limits: Limits) {
   return {
     ...pagingParameters(limits),
     hosts: list.optional(),
-    page_url: list.optional(),
     status: statuses,
     order_by: z.enum(["first_seen_at", "last_seen_at"]).default("last_seen_at"),
     direction: z.enum(["asc", "desc"]).default("desc"),
@@ -22,7 +22,6 @@ export function connectionParameters(limits: Limits) {
   return z.object({
     ...commonParameters(limits),
     urls: list.optional(),
-    exclude_urls: list.optional(),
     prioritize_malicious: flag.default(false),
     exclude_cdn_cgi: flag.default(true),
   });
@@ -33,17 +32,7 @@ export function scriptParameters(limits: Limits) {
 }
 
 export function cookieParameters(limits: Limits) {
-  const text = z.string().max(limits.maxCookieFilterCharacters);
-  return z.object({
-    ...commonParameters(limits),
-    name: text.optional(),
-    path: text.optional(),
-    domain: text.optional(),
-    secure: flag.optional(),
-    http_only: flag.optional(),
-    same_site: z.enum(["lax", "strict", "none"]).optional(),
-    type: z.enum(["first_party", "unknown"]).optional(),
-  });
+  return z.object({ ...commonParameters(limits), name: z.string().optional(), secure: flag.optional() });
 }
 
 type CommonQuery = z.infer<z.ZodObject<ReturnType<typeof commonParameters>>>;
@@ -71,25 +60,18 @@ export function selectCookies(cookies: readonly Cookie[], query: CookieQuery): C
   return filterCommon(cookies, query).filter(
     (cookie) =>
       (query.name === undefined || matchesWildcard(cookie.name, query.name)) &&
-      matchesIfSet(query.path, cookie.path_attribute) &&
-      matchesIfSet(query.domain, cookie.domain_attribute) &&
-      matchesIfSet(query.secure, cookie.secure_attribute) &&
-      matchesIfSet(query.http_only, cookie.http_only_attribute) &&
-      matchesIfSet(query.same_site, cookie.same_site_attribute) &&
-      matchesIfSet(query.type, cookie.type),
+      (query.secure === undefined || cookie.secure_attribute === query.secure),
   );
 }
 
-type Common = Pick<Cookie, "id" | "host" | "status" | "page_urls" | "first_seen_at" | "last_seen_at">;
+type Common = Pick<Cookie, "id" | "host" | "status" | "first_seen_at" | "last_seen_at">;
 
 function filterCommon<T extends Common>(records: readonly T[], query: CommonQuery): T[] {
   return records
     .filter(
-      ({ host, status, page_urls }) =>
+      ({ host, status }) =>
         query.status.includes(status) &&
-        (query.hosts === undefined || query.hosts.some((pattern) => matchesWildcard(host, pattern))) &&
-        (query.page_url === undefined ||
-          query.page_url.some((pattern) => page_urls.some((url) => matchesWildcard(url, pattern)))),
+        (query.hosts === undefined || query.hosts.some((pattern) => matchesWildcard(host, pattern))),
     )
     .sort(byTime(query));
 }
@@ -98,8 +80,7 @@ function withoutNoise<T extends Connection>(records: readonly T[], query: Connec
   return records.filter(
     ({ url, url_contains_cdn_cgi_path }) =>
       !(query.exclude_cdn_cgi && url_contains_cdn_cgi_path) &&
-      (query.urls === undefined || query.urls.some((part) => url.includes(part))) &&
-      !(query.exclude_urls ?? []).some((part) => url.includes(part)),
+      (query.urls === undefined || query.urls.some((part) => url.includes(part))),
   );
 }
 
@@ -150,8 +131,4 @@ function matchesWildcard(text: string, pattern: string): boolean {
   if (open && end) return text.includes(middle);
   if (open) return text.endsWith(middle);
   return end ? text.startsWith(middle) : text === middle;
-}
-
-function matchesIfSet<T>(wanted: T | undefined, value: T): boolean {
-  return wanted === undefined || wanted === value;
 }

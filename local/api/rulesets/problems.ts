@@ -63,8 +63,6 @@ export const problems = {
   tooManyRules: (wanted: number, quota: number, phase: string) =>
     problem(20170, `exceeded the maximum number of rules in the phase ${phase}: ${wanted} out of ${quota}`),
   kindInvalid: (kind: string, why: string) => invalid(20180, kind, "kind", why, "/kind"),
-  immutable: (member: string, value: string) =>
-    invalid(20181, value, member, "it cannot be changed", `/${member}`),
   readOnly: () => problem(20182, "only Cloudflare can change a managed ruleset"),
   entryPointExists: (phase: string) =>
     invalid(20217, "zone", "kind", `exceeded maximum number of zone rulesets for phase ${phase}`, "/kind"),

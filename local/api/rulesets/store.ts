@@ -35,14 +35,12 @@ export class RulesetStore {
     return this.#zones.visible(zoneId).entryPoint;
   }
 
-  /** Saves a zone's entry point. Undefined deletes it. */
-  write(zoneId: string, entryPoint: EntryPoint | undefined): void {
-    this.#zones.write(zoneId, entryPoint === undefined ? {} : { entryPoint });
-    if (entryPoint === undefined) this.#versions.delete(zoneId);
-    else this.#versions.set(zoneId, [...(this.#versions.get(zoneId) ?? []), entryPoint]);
+  write(zoneId: string, entryPoint: EntryPoint): void {
+    this.#zones.write(zoneId, { entryPoint });
+    this.#versions.set(zoneId, [...(this.#versions.get(zoneId) ?? []), entryPoint]);
   }
 
-  /** Returns an entry point's versions, oldest first. Empty if the entry point was deleted. */
+  /** Returns an entry point's versions, oldest first. */
   versions(zoneId: string): readonly EntryPoint[] {
     return this.#versions.get(zoneId) ?? [];
   }

@@ -2,7 +2,7 @@ import type { ExecuteParameters, SkipParameters } from "../rulesets/entities";
 import { managedRulesets, OWASP_SCORE_RULE } from "../rulesets/ids";
 import { type Group, type Rule, vendorPackage } from "./catalog";
 import type { ActionMode, PageRule, RuleMode, Sensitivity, WafZone } from "./entities";
-import { anyOf, exceptWhere, expressionOf } from "./expressions";
+import { anyOf, expressionOf } from "./expressions";
 
 /** A rule in the proposed configuration, which is equivalent to the zone's current settings. */
 export type ProposedRule = { expression: string; description: string; enabled: boolean } & (
@@ -88,44 +88,28 @@ function ruleOverride(rule: Rule, mode: RuleMode | undefined) {
  */
 function executedWhere({ setting, pageRules }: WafZone): Where {
   if (setting.value === "on") return { expression: "true", enabled: true };
-  const on = switches(pageRules)
-    .filter(({ to }) => to === "on")
-    .map(({ expression, above }) => exceptWhere(expression, above));
+  const on = switches(pageRules, "on").map(expressionOf);
   return on.length === 0 ? { expression: "true", enabled: false } : { expression: anyOf(on), enabled: true };
 }
 
 function switchedOff({ setting, pageRules }: WafZone): ProposedRule[] {
   if (setting.value === "off") return [];
-  return switches(pageRules)
-    .filter(({ to }) => to === "off")
-    .map(({ url, expression, above }) =>
-      exception(exceptWhere(expression, above), `Page rule: managed rules off on ${url}`, true),
-    );
+  return switches(pageRules, "off").map((url) =>
+    exception(expressionOf(url), `Page rule: managed rules off on ${url}`, true),
+  );
 }
 
 /**
- * Returns the active page rules that turn the managed rules on or off, each with the opposite page rules that take
- * precedence over it.
+ * Returns the URLs of the active page rules that turn the managed rules on or off. Ignores that a page rule with a
+ * higher priority can do the opposite for some of the same requests.
  */
-function switches(pageRules: readonly PageRule[]) {
-  const all = pageRules
-    .filter(({ status }) => status === "active")
+function switches(pageRules: readonly PageRule[], to: "on" | "off"): string[] {
+  const turns = ({ id, value }: PageRule["actions"][number]) =>
+    (id === "waf" && value === to) || (id === "disable_security" && to === "off");
+  return pageRules
+    .filter(({ status, actions: list }) => status === "active" && list.some(turns))
     .sort((a, b) => b.priority - a.priority)
-    .flatMap(({ url, actions: list }) => {
-      const off = list.some(
-        ({ id, value }) => id === "disable_security" || (id === "waf" && value === "off"),
-      );
-      const on = list.some(({ id, value }) => id === "waf" && value === "on");
-      const to: "off" | "on" = off ? "off" : "on";
-      return off || on ? [{ url, to, expression: expressionOf(url) }] : [];
-    });
-  return all.map((each, index) => ({
-    ...each,
-    above: all
-      .slice(0, index)
-      .filter(({ to }) => to !== each.to)
-      .map(({ expression }) => expression),
-  }));
+    .map(({ url }) => url);
 }
 
 /** Returns the firewall rules that bypass the managed rules. */

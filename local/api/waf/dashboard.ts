@@ -1,90 +1,73 @@
 import { isDeepStrictEqual } from "node:util";
-import { z } from "zod";
 import { failures } from "../envelope";
 import type { RuleRequest } from "../rulesets/check";
 import { putEntryPoint, withChangedRule } from "../rulesets/entry-point";
 import { newId } from "../rulesets/ids";
 import type { Zone } from "../state";
-import { type Package, packages } from "./catalog";
-import {
-  changeGroup,
-  changeOwasp,
-  changeRule,
-  changeSetting,
-  withOverride,
-  withoutOverride,
-} from "./changes";
+import { packages, vendorPackage } from "./catalog";
 import { equivalent, type ProposedRule } from "./conversion";
-import * as entities from "./entities";
-import type { Migration, Phase, WafZone } from "./entities";
+import type {
+  ActionMode,
+  Migration,
+  OnOff,
+  Override,
+  Phase,
+  RuleMode,
+  Sensitivity,
+  WafZone,
+} from "./entities";
 import { wafFailures } from "./failures";
 import { completeSwitch, decide, phaseAt, type Trigger } from "./machine";
 import { moveTo, requireMigratable } from "./migration";
-import { firewallRule, pageRule, shortFirewallRule, shortPageRule } from "./short";
+import { firewallRule, pageRule, type ShortFirewallRule, type ShortPageRule } from "./short";
 import type { Services } from "../services";
-import type { ControlRoutes } from "../control-routes";
-import { readBody, readId } from "../request";
-import { wafSettingsChange, withChange } from "./settings";
-
-/** A new override, with the defaults of Cloudflare's API. */
-const newOverride = entities.override.omit({ id: true }).extend({
-  description: entities.override.shape.description.default(null),
-  paused: entities.override.shape.paused.default(false),
-  priority: entities.override.shape.priority.default(1),
-  groups: entities.override.shape.groups.default({}),
-  rules: entities.override.shape.rules.default({}),
-  rewrite_action: entities.override.shape.rewrite_action.default({}),
-});
 
 /** A change to a zone outside of any program, by a colleague in the dashboard or by Cloudflare. */
-const wafAction = z.discriminatedUnion("do", [
+export type WafAction =
   /**
    * Turns on both versions (Enterprise only). From start, adds the proposed configuration after the zone's own rules.
    */
-  z.strictObject({ do: z.literal("validate") }),
+  | { readonly do: "validate" }
   /** Turns the previous rules off immediately. From start, also adds the proposed configuration. */
-  z.strictObject({ do: z.literal("finish") }),
+  | { readonly do: "finish" }
+  | Change
+  | Adjustment;
+
+type Change =
   /** Completes a pending switch. */
-  z.strictObject({ do: z.literal("completeSwitch") }),
+  | { readonly do: "completeSwitch" }
   /** Makes the next switch hang. */
-  z.strictObject({ do: z.literal("hang") }),
-  /** Applies the next effective PUTs, but returns this status. */
-  z.strictObject({
-    do: z.literal("failAfterPut"),
-    status: z.int().min(400).max(599),
-    times: z.int().min(1).default(1),
-  }),
+  | { readonly do: "hang" }
+  /** Applies the next effective PUTs, once by default, but returns this status. */
+  | { readonly do: "failAfterPut"; readonly status: number; readonly times?: number }
   /** Retires the previous rules and the migration, with this status. Null brings them back. */
-  z.strictObject({ do: z.literal("retire"), status: entities.migration.shape.retired }),
-
-  z.strictObject({ do: z.literal("setting"), value: entities.onOff }),
-  z.strictObject({
-    do: z.literal("package"),
-    sensitivity: entities.sensitivity.optional(),
-    action_mode: entities.actionMode.optional(),
-  }),
-  z.strictObject({ do: z.literal("group"), id: z.string(), mode: entities.onOff }),
-  z.strictObject({ do: z.literal("rule"), id: z.string(), mode: entities.ruleMode }),
-  z.strictObject({ do: z.literal("addOverride"), override: newOverride }),
-  z.strictObject({ do: z.literal("deleteOverride"), id: z.string() }),
+  | { readonly do: "retire"; readonly status: Migration["retired"] }
+  | { readonly do: "setting"; readonly value: OnOff }
+  | { readonly do: "package"; readonly sensitivity?: Sensitivity; readonly action_mode?: ActionMode }
+  | { readonly do: "rule"; readonly id: string; readonly mode: RuleMode }
+  | { readonly do: "addOverride"; readonly override: Partial<Override> & Pick<Override, "urls"> }
+  | { readonly do: "deleteOverride"; readonly id: string }
   /** Replaces the firewall rules. */
-  z.strictObject({ do: z.literal("firewallRules"), rules: z.array(shortFirewallRule) }),
+  | { readonly do: "firewallRules"; readonly rules: readonly ShortFirewallRule[] }
   /** Replaces the page rules. The first one has the highest priority. */
-  z.strictObject({ do: z.literal("pageRules"), rules: z.array(shortPageRule) }),
-  /** Changes properties of a rule in the entry point. If no ID is given, that's the first rule. */
-  z.strictObject({
-    do: z.literal("adjust"),
-    rule: z.string().optional(),
-    change: z.strictObject({
-      enabled: z.boolean().optional(),
-      expression: z.string().optional(),
-      description: z.string().optional(),
-      action_parameters: z.record(z.string(), z.unknown()).optional(),
-    }),
-  }),
-]);
+  | { readonly do: "pageRules"; readonly rules: readonly ShortPageRule[] };
 
-export type WafAction = z.input<typeof wafAction>;
+/** Changes properties of a rule in the entry point. If no ID is given, that's the first rule. */
+interface Adjustment {
+  readonly do: "adjust";
+  readonly rule?: string;
+  readonly change: Pick<RuleRequest, "enabled" | "expression" | "description" | "action_parameters">;
+}
+
+/** The defaults of a new override in Cloudflare's API. */
+const NEW_OVERRIDE = {
+  description: null,
+  paused: false,
+  priority: 1,
+  groups: {},
+  rules: {},
+  rewrite_action: {},
+};
 
 /** A zone's record with the current phase of its migration. */
 export type WafView = WafZone & { readonly phase: Phase };
@@ -102,16 +85,12 @@ export function inDashboard(place: Place, zoneId: string, action: WafAction): Wa
   const { state, settings } = place;
   const zone = state.zone(zoneId);
   if (zone === undefined) throw failures.notFound(`zone ${zoneId}`);
-  const wanted = wafAction.parse(action);
-  if (wanted.do === "validate") go(place, zone, "validate");
-  else if (wanted.do === "finish") finish(place, zone);
-  else if (wanted.do === "adjust") adjust(place, zone, wanted);
-  else state.waf.write(zoneId, changed(state.waf.latest(zoneId), wanted, settings.clock()));
+  if (action.do === "validate") go(place, zone, "validate");
+  else if (action.do === "finish") finish(place, zone);
+  else if (action.do === "adjust") adjust(place, zone, action);
+  else state.waf.write(zoneId, changed(state.waf.latest(zoneId), action, settings.clock()));
   return viewOf(place, zoneId);
 }
-
-type Parsed = z.output<typeof wafAction>;
-type Change = Exclude<Parsed, { do: "validate" | "finish" | "adjust" }>;
 
 function changed(waf: WafZone, action: Change, now: Date): WafZone {
   const migrating = (change: Partial<Migration>) => ({ ...waf, migration: { ...waf.migration, ...change } });
@@ -121,33 +100,37 @@ function changed(waf: WafZone, action: Change, now: Date): WafZone {
     case "hang":
       return migrating({ hangs: true });
     case "failAfterPut":
-      return migrating({ failsAfterPut: Array.from({ length: action.times }, () => action.status) });
+      return migrating({ failsAfterPut: Array.from({ length: action.times ?? 1 }, () => action.status) });
     case "retire":
       return migrating({ retired: action.status });
     case "setting":
-      return changeSetting(waf, action.value, now);
-    case "package":
-      return changeOwasp(waf, action);
-    case "group": {
-      const { of, found } = inPackages(({ groups }) => groups, action.id, "WAF rule group");
-      return changeGroup(waf, of, found, action.mode);
+      return { ...waf, setting: { value: action.value, modified_on: now.toISOString() } };
+    case "package": {
+      const { sensitivity = waf.owasp.sensitivity, action_mode = waf.owasp.action_mode } = action;
+      return { ...waf, owasp: { ...waf.owasp, sensitivity, action_mode } };
     }
-    case "rule": {
-      const { of, found } = inPackages(({ rules }) => rules, action.id, "WAF rule");
-      return changeRule(waf, of, found, action.mode);
-    }
+    case "rule":
+      return withRuleMode(waf, action.id, action.mode);
     case "addOverride":
-      return withOverride(waf, { id: newId(), ...action.override });
+      return { ...waf, overrides: [...waf.overrides, { id: newId(), ...NEW_OVERRIDE, ...action.override }] };
     case "deleteOverride":
-      return withoutOverride(waf, action.id);
+      return { ...waf, overrides: waf.overrides.filter(({ id }) => id !== action.id) };
     case "firewallRules":
       return { ...waf, firewallRules: action.rules.map((rule) => firewallRule(rule, now)) };
     case "pageRules":
-      return {
-        ...waf,
-        pageRules: action.rules.map((rule, index) => pageRule(rule, index, now)),
-      };
+      return { ...waf, pageRules: action.rules.map((rule, index) => pageRule(rule, index, now)) };
   }
+}
+
+/** Changes a rule's mode. A rule with its default mode counts as unchanged. */
+function withRuleMode(waf: WafZone, id: string, mode: RuleMode): WafZone {
+  const of = packages.find(({ rules }) => rules.some((rule) => rule.id === id));
+  if (of === undefined) throw failures.notFound("WAF rule");
+  const name = of.id === vendorPackage.id ? "vendor" : "owasp";
+  const others = Object.fromEntries(Object.entries(waf[name].rules).filter(([each]) => each !== id));
+  const usual = of.id === vendorPackage.id ? "default" : "on";
+  const rules = mode === usual ? others : { ...others, [id]: mode };
+  return { ...waf, [name]: { ...waf[name], rules } };
 }
 
 function finish(place: Place, zone: Zone): void {
@@ -179,60 +162,10 @@ function isSame(own: RuleRequest, proposed: ProposedRule): boolean {
   return own.action_parameters?.["id"] === proposed.action_parameters.id;
 }
 
-function adjust(
-  { state, settings }: Place,
-  zone: Zone,
-  { rule: id, change }: Extract<Parsed, { do: "adjust" }>,
-): void {
+function adjust({ state, settings }: Place, zone: Zone, { rule: id, change }: Adjustment): void {
   const place = { store: state.rulesets, zone, limits: settings.limits };
   const old = state.rulesets.latest(zone.id);
   const rule = old?.rules.find((each) => id === undefined || each.id === id);
   if (old === undefined || rule === undefined) throw failures.notFound("rule");
   state.rulesets.write(zone.id, withChangedRule(place, old, rule, { ...rule, ...change }));
-}
-
-function inPackages<T extends { readonly id: string }>(
-  list: (of: Package) => readonly T[],
-  id: string,
-  what: string,
-): { of: Package; found: T } {
-  for (const of of packages) {
-    const found = list(of).find((each) => each.id === id);
-    if (found !== undefined) return { of, found };
-  }
-  throw failures.notFound(what);
-}
-
-/**
- * Registers control routes, which Cloudflare doesn't have. They show and change a migration's internal state, act as a
- * colleague, and configure undocumented responses.
- */
-export function wafControlRoutes(controls: ControlRoutes, services: Services): void {
-  const path = "/zones/:zoneId/waf";
-  controls.add("GET", path, "shows a zone's previous WAF rules and its migration", (c) =>
-    c.json(viewOf(services, readId(c, "zoneId"))),
-  );
-  controls.add(
-    "POST",
-    path,
-    "changes a zone's previous WAF rules or its migration, as someone in the dashboard or Cloudflare could",
-    async (c) => c.json(inDashboard(services, readId(c, "zoneId"), await readBody(c, wafAction))),
-    { do: "setting", value: "off" },
-    { do: "finish" },
-  );
-
-  const { settings } = services;
-  controls.add("GET", "/waf", "shows how migrations behave where Cloudflare doesn't document it", (c) =>
-    c.json(settings.waf),
-  );
-  controls.add(
-    "PATCH",
-    "/waf",
-    "changes how migrations behave where Cloudflare doesn't document it",
-    async (c) => {
-      settings.waf = withChange(settings.waf, await readBody(c, wafSettingsChange));
-      return c.json(settings.waf);
-    },
-    { pendingMs: 10_000 },
-  );
 }

@@ -15,17 +15,10 @@ export function expressionOf(url: string): string {
   return conditions.length === 0 ? "true" : conditions.join(" and ");
 }
 
-/** Returns an expression that matches what `expression` matches, except where one of the other expressions matches. */
-export function exceptWhere(expression: string, others: readonly string[]): string {
-  return others.length === 0 ? expression : `${bracketed(expression)} and not (${anyOf(others)})`;
-}
-
 export function anyOf(expressions: readonly string[]): string {
-  return expressions.length === 1 ? expressions.join() : expressions.map(bracketed).join(" or ");
-}
-
-function bracketed(expression: string): string {
-  return `(${expression})`;
+  return expressions.length === 1
+    ? expressions.join()
+    : expressions.map((expression) => `(${expression})`).join(" or ");
 }
 
 function like(field: string, pattern: string): string[] {

@@ -70,7 +70,7 @@ export function migrateOnPut({ state, settings }: Services): MiddlewareHandler<A
     if ("refused" in decision) throw wafFailures[decision.refused]();
     if (phase === "start" || phase === "validation") requireMigratable(waf, settings.limits);
     await next();
-    if (!c.res.ok || c.req.query("dry_run") === "true") return;
+    if (!c.res.ok) return;
 
     const moved = moveTo(decision.to, { state, settings }, zone.id, { from: phase, trigger, by: "put" });
     const [status, ...later] = moved.migration.failsAfterPut;

@@ -8,7 +8,6 @@ import type { Services } from "../services";
 import { type Package, packages } from "./catalog";
 import { ruleId } from "./entities";
 import * as wire from "./formatters";
-import { phaseAt } from "./machine";
 
 interface Identified {
   readonly id: string;
@@ -60,13 +59,6 @@ export function previousRuleRoutes(app: ApiRouter, zoneRoot: string, { state, se
   });
   collection(`${root}/overrides`, "WAF override", (c) => visible(c).overrides);
 
-  route(app, `${zoneRoot}/settings/waf`, {
-    GET: (c) => {
-      const { setting, migration } = visible(c);
-      const editable = phaseAt(migration, settings.clock()) !== "finished";
-      return ok(c, { id: "waf", ...setting, editable });
-    },
-  });
   route(app, `${zoneRoot}/firewall/rules`, {
     GET: (c) => listed(c, visible(c).firewallRules.map(wire.firewallRuleToWire)),
   });

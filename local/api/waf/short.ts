@@ -1,18 +1,12 @@
-import type { z } from "zod";
 import { newId } from "../rulesets/ids";
 import type { FirewallRule, PageRule } from "./entities";
-import * as entities from "./entities";
 
 /** Short forms of a zone's rules. Missing properties are filled in. */
-export const shortFirewallRule = entities.firewallRule
-  .partial({ id: true, paused: true, description: true, action: true, priority: true })
-  .omit({ created_on: true });
-export const shortPageRule = entities.pageRule
-  .partial({ id: true, priority: true, status: true })
-  .omit({ created_on: true });
+export type ShortFirewallRule = Partial<Omit<FirewallRule, "created_on">> & Pick<FirewallRule, "expression">;
+export type ShortPageRule = Partial<Omit<PageRule, "created_on">> & Pick<PageRule, "url" | "actions">;
 
 /** Returns a firewall rule from its short form. By default, it bypasses the managed rules. */
-export function firewallRule(short: z.infer<typeof shortFirewallRule>, at: Date): FirewallRule {
+export function firewallRule(short: ShortFirewallRule, at: Date): FirewallRule {
   const { expression, id = newId(), action = "bypass", paused = false } = short;
   const { description = "", priority = null, products = ["waf"] } = short;
   const bypassed = action === "bypass" ? { products } : {};
@@ -20,7 +14,7 @@ export function firewallRule(short: z.infer<typeof shortFirewallRule>, at: Date)
 }
 
 /** Returns a page rule from its short form. By default, earlier rules have a higher priority. */
-export function pageRule(short: z.infer<typeof shortPageRule>, position: number, at: Date): PageRule {
+export function pageRule(short: ShortPageRule, position: number, at: Date): PageRule {
   const { url, actions, id = newId(), priority = -position, status = "active" } = short;
   return { id, url, actions, priority, status, created_on: at.toISOString() };
 }

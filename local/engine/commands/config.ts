@@ -17,7 +17,6 @@ export function addConfigCommands(program: Command, io: Io): void {
     .argument("<key>")
     .argument("[value]")
     .option("--secret", "encrypt the value")
-    .option("--plaintext", "store the value in plain text (default)")
     .action(async (key: string, value: string | undefined, _flags: unknown, command: Command) => {
       const flags = command.optsWithGlobals<ConfigFlags>();
       if (value === undefined)

@@ -10,8 +10,6 @@ import { parseWholeNumber, type Io } from "./io";
 import { addRunCommands } from "./runs";
 import { addStackCommands } from "./stack";
 
-const VERSION = "v3.248.0-edgeguard-local";
-
 /** Runs one command and resolves to its exit code. Never throws. */
 export async function runCommand(argv: readonly string[], io: Io): Promise<number> {
   try {
@@ -44,15 +42,8 @@ function buildCommand(argv: readonly string[], io: Io): Command {
     .option("-s, --stack <name>", "the stack (default: PULUMI_STACK, then the selected stack)")
     .option("-p, --parallel <n>", "how many steps to run at the same time", parseWholeNumber)
     .option("--non-interactive", "accepted for compatibility: the local engine never prompts")
-    .option("--color <when>", "accepted for compatibility: the local engine prints no colors")
     .addHelpText("after", "\nTo start the local API:\n  $ edgeguard-local api --help")
     .showHelpAfterError("(run with --help to see what the local engine supports)");
-  program
-    .command("version")
-    .description("print the version")
-    .action(() => {
-      io.stdout.write(`${VERSION}\n`);
-    });
   addStackCommands(program, at);
   addConfigCommands(program, at);
   addRunCommands(program, at);

@@ -15,13 +15,11 @@ import { collect, defaultParallel, parseBoolean, resolveFrom, type GlobalFlags, 
 interface RunFlags extends GlobalFlags, TargetFlags {
   readonly yes?: boolean;
   readonly skipPreview?: boolean;
-  readonly previewOnly?: boolean;
   readonly expectNoChanges?: boolean;
   readonly refresh?: boolean;
   readonly diff?: boolean;
   readonly json?: boolean;
   readonly showSames?: boolean;
-  readonly showReplacementSteps?: boolean;
   readonly clearPendingCreates?: boolean;
   readonly runProgram?: boolean;
   readonly savePlan?: string;
@@ -38,7 +36,6 @@ export function addRunCommands(program: Command, io: Io): void {
   const preview = program.command("preview").alias("pre").description("show what an update would do");
   addCommonFlags(preview)
     .option("-j, --json", "print the plan as JSON, in the CLI's format")
-    .option("--show-replacement-steps", "show a replacement's create and delete as separate steps")
     .option("--save-plan <file>", "not supported");
   preview.action(async (_flags: unknown, command: Command) => {
     const flags = command.optsWithGlobals<RunFlags>();
@@ -58,13 +55,11 @@ export function addRunCommands(program: Command, io: Io): void {
     .option("--plan <file>", "not supported");
 
   runCommand("refresh", "record drift in the state", "refresh", refreshEngine)
-    .option("--preview-only", "only show the drift")
     .option("--clear-pending-creates", "forget interrupted creates")
     .option("--run-program [on]", "not supported", parseBoolean);
 
   runCommand("destroy", "delete all of the stack's resources", "destroy", destroyEngine)
     .alias("down")
-    .option("--preview-only", "only show what would be deleted")
     .option("--run-program [on]", "not supported", parseBoolean);
 
   runCommand("import", "record existing resources in the state", "import", importEngine)
@@ -87,11 +82,9 @@ function addCommonFlags(command: Command): Command {
     .option("--expect-no-changes", "fail if anything changes")
     .option("--diff", "also show all inputs of created and deleted resources")
     .option("--show-sames", "also show unchanged resources")
-    .option("--suppress-progress", "accepted for compatibility: the local engine shows no progress")
     .option("-r, --refresh [on]", "refresh the state first", parseBoolean)
     .option("-t, --target <urn>", "only change this resource; can be repeated", collect)
-    .option("--target-replace <urn>", "only replace this resource; can be repeated", collect)
-    .option("-m, --message <text>", "accepted for compatibility: the local engine keeps no history");
+    .option("--target-replace <urn>", "only replace this resource; can be repeated", collect);
 }
 
 const updateEngine: Engine = (run, flags) => update(run, { refreshFirst: flags.refresh ?? false });
@@ -123,10 +116,6 @@ class Runner {
   }
 
   async run(): Promise<void> {
-    if (this.#flags.previewOnly === true) {
-      await this.#runWithDisplay(await this.#open(), true);
-      return;
-    }
     if (this.#flags.yes !== true && this.#flags.skipPreview !== true) {
       throw new CommandError(
         "the local engine never prompts: pass --yes or --skip-preview to proceed",
@@ -168,7 +157,6 @@ class Runner {
     const digest = new Digest({
       config: await session.config(),
       showSames: this.#flags.showSames ?? false,
-      showReplacementSteps: this.#flags.showReplacementSteps ?? false,
     });
     const began = performance.now();
     const outcome = await this.#runEngine(session, true, [digest], (result) => {

@@ -1,4 +1,4 @@
-/** The commands that create and select stacks, show their outputs, and move their state. */
+/** The commands that create and select stacks, and move their state. */
 import { readFile, writeFile } from "node:fs/promises";
 import type { Command } from "commander";
 import { CommandError, EXIT } from "../errors";
@@ -6,9 +6,8 @@ import { StackSettings } from "../project";
 import { Crypter, readPassphrase } from "../secrets";
 import { resolveStackName, openWorkspace, Session, shortName } from "../session";
 import { emptyDeployment } from "../state";
-import { parseDeployment, sealWith, showSecret, writeDeployment, writeProperties } from "../state-json";
-import { isRootStack } from "../urn";
-import { isJsonMap, toPlain as plain, toRedactedMap, type JsonMap } from "../values";
+import { parseDeployment, sealWith, showSecret, writeDeployment } from "../state-json";
+import { isJsonMap, type JsonMap } from "../values";
 import { resolveFrom, type GlobalFlags, type Io } from "./io";
 
 interface StackFlags extends GlobalFlags {
@@ -16,7 +15,6 @@ interface StackFlags extends GlobalFlags {
   readonly yes?: boolean;
   readonly file?: string;
   readonly showSecrets?: boolean;
-  readonly json?: boolean;
 }
 
 export function addStackCommands(program: Command, io: Io): void {
@@ -60,16 +58,6 @@ export function addStackCommands(program: Command, io: Io): void {
       await importStack(io, command.optsWithGlobals<StackFlags>());
     });
 
-  stack
-    .command("output")
-    .description("print the outputs of the last update")
-    .argument("[name]")
-    .option("-j, --json", "print JSON")
-    .option("--show-secrets", "show secrets in plain text")
-    .action(async (name: string | undefined, _flags: unknown, command: Command) => {
-      io.stdout.write(await stackOutput(io, name, command.optsWithGlobals<StackFlags>()));
-    });
-
   program
     .command("cancel")
     .description("remove the lock of an operation that's no longer running")
@@ -97,7 +85,7 @@ async function initStack(io: Io, given: string): Promise<void> {
   const store = backend.stack(project, name);
   if (store.exists) throw new CommandError(`stack '${name}' already exists`);
   const settings = await StackSettings.read(project, name);
-  const passphrase = await readPassphrase(io.env);
+  const passphrase = readPassphrase(io.env);
   if (settings.salt === undefined) {
     settings.setSalt((await Crypter.create(passphrase)).salt);
     await settings.save();
@@ -136,24 +124,4 @@ async function importStack(io: Io, flags: StackFlags): Promise<void> {
   const deployment = await session.read(parseDeployment(given["deployment"]));
   await session.withLock(() => session.save({ ...emptyDeployment(), resources: deployment.resources }));
   io.stdout.write("Import complete.\n");
-}
-
-async function stackOutput(io: Io, name: string | undefined, flags: StackFlags): Promise<string> {
-  const session = await Session.open(io, flags.stack);
-  const { resources } = await session.deployment();
-  const outputs = resources.find(({ urn }) => isRootStack(urn))?.outputs ?? {};
-  const output =
-    flags.showSecrets === true
-      ? writeProperties(outputs, ({ element }) => plain(element))
-      : toRedactedMap(outputs);
-  if (name !== undefined) {
-    const value = output[name];
-    if (value === undefined) throw new CommandError(`current stack does not have output property '${name}'`);
-    return flags.json === true || typeof value !== "string" ? `${JSON.stringify(value)}\n` : `${value}\n`;
-  }
-  if (flags.json === true) return `${JSON.stringify(output, undefined, 2)}\n`;
-  const lines = Object.entries(output).map(
-    ([key, value]) => `    ${key}  ${typeof value === "string" ? value : JSON.stringify(value)}\n`,
-  );
-  return `Current stack outputs (${lines.length}):\n${lines.join("")}`;
 }

@@ -12,7 +12,7 @@ import {
   type LogLines,
   passes,
 } from "../../logpush/test-filter";
-import { isJsonObject, pick, type JsonObject } from "../../runtime/values";
+import { isJsonObject, pick, truncate, type JsonObject } from "../../runtime/values";
 import { CommandError, UsageError } from "../../terminal/errors";
 import { readText } from "../../terminal/files";
 import { hasReader, print, printToStderr, type Io } from "../../terminal/io";
@@ -145,7 +145,10 @@ function formatResult(filter: CheckedFilter, text: string, result: FilterTest): 
   const { operators, bytes } = sizeOf(filter);
   const fields = [...leavesOf(filter.where, [])].map(({ leaf }) => leaf.key);
   const shown = (examples: FilterTest["examples"]["passed"]): string[] =>
-    examples.map(({ line, fields: all }) => `  line ${line}: ${truncate(JSON.stringify(pick(all, fields)))}`);
+    examples.map(
+      ({ line, fields: all }) =>
+        `  line ${line}: ${truncate(JSON.stringify(pick(all, fields)), MAX_CHARACTERS)}`,
+    );
   const { passed, rejected } = result.examples;
   const parts = [
     `The filter uses ${formatNumber(operators)} ${operators === 1 ? "operator" : "operators"} (limit: about ${formatNumber(LOGPUSH.MAX_FILTER_OPERATORS)}) and ${formatNumber(bytes)} bytes (limit: about ${formatNumber(LOGPUSH.MAX_FILTER_BYTES)}):`,
@@ -165,7 +168,3 @@ function counts({ lines, passed, rejected, unreadable }: FilterTest): string {
 }
 
 const MAX_CHARACTERS = 200;
-
-function truncate(text: string): string {
-  return text.length <= MAX_CHARACTERS ? text : `${text.slice(0, MAX_CHARACTERS)}…`;
-}

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { runCheck } from "../../page-shield/inventory/check";
 import { readInventory } from "../../page-shield/inventory/file";
@@ -6,6 +6,7 @@ import type { InventoryCheck } from "../../page-shield/inventory/model";
 import { isJsonObject, pluralize } from "../../runtime/values";
 import { CommandError } from "../../terminal/errors";
 import { withVariables } from "../../terminal/failure";
+import { makeFolder } from "../../terminal/files";
 import { print, printToStderr, type Io } from "../../terminal/io";
 import { withHost } from "../with-host";
 import { WRITERS, type Format } from "./formats";
@@ -59,8 +60,8 @@ const EVIDENCE = { md: "markdown", json: "json", csv: "csv" } as const satisfies
 async function writeEvidence(io: Io, folder: string, check: InventoryCheck): Promise<void> {
   const path = resolve(io.cwd, folder);
   const name = `script-inventory-${check.checkedAt.replace(/[-:]|\.\d+/g, "")}`;
+  makeFolder(path);
   try {
-    await mkdir(path, { recursive: true });
     for (const [ending, format] of Object.entries(EVIDENCE))
       await writeFile(join(path, `${name}.${ending}`), WRITERS[format](check), { flag: "wx" });
   } catch (error) {

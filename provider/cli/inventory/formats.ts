@@ -1,4 +1,4 @@
-import { escapeInvisible } from "../../api/printable";
+import { escapeInvisible, visible } from "../../api/printable";
 import type {
   CheckedScript,
   InventoryCheck,
@@ -6,8 +6,8 @@ import type {
   InventoryNotice,
   RequirementStanding,
 } from "../../page-shield/inventory/model";
-import { inTable, markdown, span } from "../../report/escape";
-import { unlinked, value, words, type Phrase } from "../../report/phrase";
+import { inTable, markdown, unlinked, value, words, type Phrase } from "../../report/phrase";
+import { span } from "../../runtime/markdown";
 import { schemaUrl } from "../../runtime/published";
 import { pluralize } from "../../runtime/values";
 import { toCsv, type Cell } from "../../terminal/csv";
@@ -19,7 +19,7 @@ export const WRITERS: Readonly<Record<Format, (check: InventoryCheck) => string>
   text: toText,
   markdown: toMarkdown,
   json: (check) =>
-    `${JSON.stringify({ $schema: schemaUrl("inventory-check.v1"), ...check }, undefined, 2)}\n`,
+    visible(`${JSON.stringify({ $schema: schemaUrl("inventory-check.v1"), ...check }, undefined, 2)}\n`),
   csv: toTable,
 };
 
@@ -32,7 +32,7 @@ const STANDING: Readonly<Record<RequirementStanding["standing"], string>> = {
 function summary({ inventory, seen, zones, findings, notices }: InventoryCheck): string {
   const where = seen.hosts === undefined ? "" : ` on ${seen.hosts.join(", ")}`;
   return [
-    `${inventory.file}: ${inventory.approved} of ${inventory.entries === 1 ? "1 entry" : `${inventory.entries} entries`} approved.`,
+    `${inventory.file}: ${inventory.approved} of ${pluralize(inventory.entries, "entry")} approved.`,
     `Page Shield has seen ${pluralize(seen.scripts, "script")}${where} in ${pluralize(zones.length, "zone")}.`,
     `${pluralize(findings.length, "finding")}, ${pluralize(notices.length, "notice")}.`,
   ].join(" ");

@@ -48,7 +48,7 @@ function summaryOf(file: string, { entries, malicious, unusable }: Proposals): s
   return [
     entries.length === 0
       ? `${file} already covers all the scripts that were seen${malicious.length + unusable.length === 0 ? "" : ", except those listed below"}.`
-      : `${file} has ${entries.length === 1 ? "1 new entry" : `${entries.length} new entries`} without an approval. Review and approve ${entries.length === 1 ? "it" : "each"}: fill in its "approval" line.`,
+      : `${file} has ${pluralize(entries.length, "new entry")} without an approval. Review and approve ${entries.length === 1 ? "it" : "each"}: fill in its "approval" line.`,
     ...(malicious.length === 0
       ? []
       : [

@@ -6,6 +6,7 @@ import { NotAnArrayError } from "../../kv/json-items";
 import { compare } from "../../kv/converge";
 import { FileSource } from "../../kv/source-file";
 import { readValues, type FoundValue } from "../../kv/values";
+import { firstFew, pluralize } from "../../runtime/values";
 import { confirm } from "../../terminal/confirm";
 import { CommandError, InterruptedError, UnfinishedError } from "../../terminal/errors";
 import { printArray, printToStderr, type Io } from "../../terminal/io";
@@ -31,9 +32,9 @@ async function putEntries(io: Io, file: InputFile, options: BulkPutOptions): Pro
   const work = async (checked: Checked): Promise<void> => {
     const { catalog, rows, expired } = checked;
     for (const warning of catalog.warnings) printToStderr(io, `edgeguard: ${warning}`);
-    const left = expired === 0 ? "" : `, skipped ${entries(expired)} that had expired`;
+    const left = expired === 0 ? "" : `, skipped ${pluralize(expired, "entry")} that had expired`;
     if (options.dryRun === true) {
-      const found = `${entries(rows.length)} to write, ${formatNumber(catalog.bytes)} bytes of values in total${left}`;
+      const found = `${pluralize(rows.length, "entry")} to write, ${formatNumber(catalog.bytes)} bytes of values in total${left}`;
       printToStderr(io, `edgeguard: ${file.name} is valid: ${found}. Nothing was sent to ${target.name}.`);
       return;
     }
@@ -42,9 +43,9 @@ async function putEntries(io: Io, file: InputFile, options: BulkPutOptions): Pro
       const progress = new ProgressLine(io, "entries written", rows.length);
       const outcome = await send(session, checked, (more) => progress.add(more));
       progress.clear();
-      const counts = `Wrote ${formatNumber(outcome.done)} of ${entries(rows.length)} to ${session.name}`;
+      const counts = `Wrote ${formatNumber(outcome.done)} of ${pluralize(rows.length, "entry")} to ${session.name}`;
       demandAll(io, outcome, counts, stop);
-      const done = `wrote ${entries(outcome.done)} to ${session.name} in ${secondsSince(begun)}`;
+      const done = `wrote ${pluralize(outcome.done, "entry")} to ${session.name} in ${secondsSince(begun)}`;
       printToStderr(io, `edgeguard: ${done}${left}.`);
     };
     await onNamespace(io, options, write, { target, writes: true, closing: stop });
@@ -68,10 +69,12 @@ export async function getBulk(io: Io, argument: string, options: DataOptions): P
       })(),
     );
     if (missing.size === 0) return;
-    const some = [...missing].slice(0, 10).map((key) => JSON.stringify(key));
-    const names = `${some.join(", ")}${missing.size > some.length ? ", …" : ""}`;
+    const names = firstFew(
+      [...missing].map((key) => JSON.stringify(key)),
+      SHOWN_KEYS,
+    );
     throw new CommandError(
-      `${formatNumber(missing.size)} of ${keysOf(keys.length)} ${missing.size === 1 ? "is" : "are"} not in ${name}: ${names}.`,
+      `${formatNumber(missing.size)} of ${pluralize(keys.length, "key")} ${missing.size === 1 ? "is" : "are"} not in ${name}: ${names}.`,
     );
   });
 }
@@ -89,7 +92,7 @@ export async function deleteBulk(io: Io, argument: string, options: DeleteOption
     const title = await titleOf(session);
     await confirm(
       io,
-      `Delete ${keysOf(keys.length)} from namespace ${JSON.stringify(title)} (${namespaceId})?`,
+      `Delete ${pluralize(keys.length, "key")} from namespace ${JSON.stringify(title)} (${namespaceId})?`,
       options.yes,
     );
     const progress = new ProgressLine(io, "keys deleted", keys.length);
@@ -99,10 +102,10 @@ export async function deleteBulk(io: Io, argument: string, options: DeleteOption
     demandAll(
       io,
       outcome,
-      `Deleted ${formatNumber(outcome.done)} of ${keysOf(keys.length)} from ${name}`,
+      `Deleted ${formatNumber(outcome.done)} of ${pluralize(keys.length, "key")} from ${name}`,
       stop,
     );
-    printToStderr(io, `edgeguard: deleted ${keysOf(outcome.done)} from ${name}.`);
+    printToStderr(io, `edgeguard: deleted ${pluralize(outcome.done, "key")} from ${name}.`);
   };
   await onNamespace(io, options, work, { closing: stop });
 }
@@ -110,14 +113,6 @@ export async function deleteBulk(io: Io, argument: string, options: DeleteOption
 function entryOf({ key, bytes, metadata }: FoundValue): object {
   const { value, base64 } = declaredValueOf(bytes);
   return { key, value, ...(base64 && { base64 }), ...(metadata !== undefined && { metadata }) };
-}
-
-function entries(n: number): string {
-  return `${formatNumber(n)} ${n === 1 ? "entry" : "entries"}`;
-}
-
-function keysOf(n: number): string {
-  return `${formatNumber(n)} ${n === 1 ? "key" : "keys"}`;
 }
 
 function secondsSince(startedMs: number): string {

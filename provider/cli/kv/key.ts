@@ -9,9 +9,9 @@ import { checkKey, quoteKey, tooLarge, declaredValueOf } from "../../kv/entry";
 import { formatNumber } from "../../limits/workers";
 import { listKeys as keysOf } from "../../kv/listing";
 import { openSource } from "../../kv/declaration";
-import { inexactMetadata, isTooDeep } from "../../kv/metadata";
+import { checkMetadata } from "../../kv/metadata";
 import { KV } from "../../limits";
-import { isJsonObject } from "../../runtime/values";
+import { isJsonObject, pluralize } from "../../runtime/values";
 import { confirm } from "../../terminal/confirm";
 import { CommandError, UsageError } from "../../terminal/errors";
 import { unreadable } from "../../terminal/files";
@@ -46,7 +46,7 @@ export async function putKey(
         throw new CommandError(`key ${quoteKey(key)} was not written: ${failed[0].reason}`);
       printToStderr(
         io,
-        `edgeguard: wrote key ${quoteKey(key)} (${formatNumber(bytes)} ${bytes === 1 ? "byte" : "bytes"}) to ${session.name}${ends(entry)}.`,
+        `edgeguard: wrote key ${quoteKey(key)} (${pluralize(bytes, "byte")}) to ${session.name}${ends(entry)}.`,
       );
     };
     await onNamespace(io, options, work, { writes: true });
@@ -69,7 +69,7 @@ export async function getKey(io: Io, key: string, options: GetOptions): Promise<
       const { bytes } = await session.ctx.api.getBytes(valuePath(session, key), { what });
       if (options.text === true && !isUtf8(bytes))
         throw new CommandError(
-          `the value of key ${quoteKey(key)} (${formatNumber(bytes.length)} ${bytes.length === 1 ? "byte" : "bytes"}) is not UTF-8 text. Leave out --text to get the raw bytes.`,
+          `the value of key ${quoteKey(key)} (${pluralize(bytes.length, "byte")}) is not UTF-8 text. Leave out --text to get the raw bytes.`,
         );
       await print(io, bytes);
       // Only on a terminal. Anywhere else, it would be an extra byte.
@@ -164,14 +164,9 @@ function parsedMetadata(text: string): unknown {
     throw new UsageError(`--metadata is not valid JSON. ${how}`);
   }
   if (!isJsonObject(parsed)) throw new UsageError(`--metadata is not an object. ${how}`);
-  if (isTooDeep(parsed)) throw new UsageError("--metadata is nested too deeply.");
-  const inexact = inexactMetadata(`{"metadata":${text}}`, { metadata: parsed });
-  if (inexact !== undefined) throw new UsageError(`--metadata: ${inexact}.`);
-  const bytes = Buffer.byteLength(JSON.stringify(parsed));
-  if (bytes <= KV.MAX_METADATA_BYTES) return parsed;
-  throw new UsageError(
-    `--metadata is ${formatNumber(bytes)} bytes of JSON; the limit is ${formatNumber(KV.MAX_METADATA_BYTES)}.`,
-  );
+  const problem = checkMetadata(parsed);
+  if (problem !== undefined) throw new UsageError(`--metadata: ${problem}.`);
+  return parsed;
 }
 
 function tooSoon(expiration: number): string {

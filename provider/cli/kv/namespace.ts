@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { namespacePath, namespacesPath } from "../../kv/address";
-import { formatNumber } from "../../limits/workers";
 import { listKeys as keysOf, listNamespacesOf, namespacesByTitle } from "../../kv/listing";
 import { KV } from "../../limits";
 import { nearest } from "../../runtime/nearest";
+import { pluralize } from "../../runtime/values";
 import { confirm } from "../../terminal/confirm";
 import { CommandError, UsageError } from "../../terminal/errors";
 import { print, printToStderr, type Io } from "../../terminal/io";
@@ -127,8 +127,7 @@ async function deletionQuestion(session: NamespaceSession): Promise<string> {
   let keys = 0;
   while (keys < KV.MAX_KEYS_PER_PAGE && (await listed.next()).done !== true) keys += 1;
   const more = keys === KV.MAX_KEYS_PER_PAGE ? " or more" : "";
-  const what =
-    keys === 0 ? "which has no keys" : `with ${formatNumber(keys)}${more} ${keys === 1 ? "key" : "keys"}`;
+  const what = keys === 0 ? "which has no keys" : `with ${pluralize(keys, "key")}${more}`;
   return `Delete namespace ${JSON.stringify(title)} (${session.namespaceId}), ${what}?`;
 }
 

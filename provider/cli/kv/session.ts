@@ -207,7 +207,7 @@ async function connected<T>(host: Host, work: (session: Session) => Promise<T>):
     // The commands report progress themselves, on one line.
     const say = { ...host.say, info: () => undefined };
     return await work({
-      ctx: { name: undefined, api, settings, say, pause: (ms) => context.pause(ms) },
+      ctx: { ...context, api, settings, say },
       accountId,
     });
   } finally {

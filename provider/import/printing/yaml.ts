@@ -1,9 +1,9 @@
 import { Document, Pair, Scalar, YAMLMap, YAMLSeq, type Node } from "yaml";
-import { INVISIBLE, unicodeEscape } from "../../api/printable";
+import { INVISIBLE, visible } from "../../api/printable";
 import type { Code, Member } from "../code";
 import type { IdConstant, UsedSecret } from "../draft";
 import { setCommand, type Declaration, type Program } from "../program";
-import { CREDENTIALS, header, WIDTH, wrapped } from "./comments";
+import { commented, CREDENTIALS, header } from "./comments";
 
 /** Prints a program for Pulumi's YAML runtime. */
 export function yamlProgram({ secrets, ids, resources, leftOut }: Program): string {
@@ -13,11 +13,10 @@ export function yamlProgram({ secrets, ids, resources, leftOut }: Program): stri
     ...section("resources", spaced(resources.map(resourceEntry))),
   ];
   const document = new Document(map(spaced(sections)), { compat: "yaml-1.1" }); // What Pulumi's parser reads.
-  document.commentBefore = lines(header("its key"));
-  if (leftOut.length > 0) document.comment = leftOut.map(lines).join("\n");
-  const text = document.toString({ lineWidth: WIDTH });
-  // Only inside double quotes: see `scalar`.
-  return text.replace(INVISIBLE, (character) => (character === "\n" ? character : unicodeEscape(character)));
+  document.commentBefore = commented(" ", ...header("its key"));
+  if (leftOut.length > 0) document.comment = commented(" ", ...leftOut);
+  // Invisible characters are only inside double quotes: see `scalar`.
+  return visible(document.toString({ lineWidth: 0 }));
 }
 
 type Entry = Pair<Scalar, Node>;
@@ -67,7 +66,7 @@ function nodeOf({ form }: Code): Node {
       const list = new YAMLSeq<Node>();
       for (const { code, comment } of form.items) {
         const node = nodeOf(code);
-        if (comment !== undefined) node.commentBefore = lines(comment);
+        if (comment !== undefined) node.commentBefore = commented(" ", comment);
         list.items.push(node);
       }
       return list;
@@ -98,21 +97,12 @@ function map(entries: readonly Entry[]): YAMLMap {
 function pair(name: string, value: Node, ...comments: readonly (string | undefined)[]): Entry {
   const key = scalar(name);
   const above = comments.filter((comment) => comment !== undefined);
-  if (above.length > 0) key.commentBefore = above.map(lines).join("\n");
+  if (above.length > 0) key.commentBefore = commented(" ", ...above);
   return new Pair(key, value);
 }
-
-const LONG_TEXT_CHARACTERS = 80;
 
 function scalar(text: string): Scalar<string> {
   const result = new Scalar(text);
   if (text.replaceAll("\n", "").search(INVISIBLE) !== -1) result.type = Scalar.QUOTE_DOUBLE;
-  else if (text.length > LONG_TEXT_CHARACTERS && /^\S+( \S+)+$/.test(text)) result.type = Scalar.BLOCK_FOLDED;
   return result;
-}
-
-function lines(comment: string): string {
-  return wrapped(comment, WIDTH - "# ".length)
-    .map((line) => ` ${line}`)
-    .join("\n");
 }

@@ -8,6 +8,7 @@ import { fileHash, openSource } from "../../kv/declaration";
 import { listKeys, type ListedKey } from "../../kv/listing";
 import { encodeManifest } from "../../kv/manifest";
 import { readValues } from "../../kv/values";
+import { pluralize } from "../../runtime/values";
 import { SECRET_MODE, type Staging } from "../staging";
 import { Code } from "../code";
 import { TYPES, type ExistingObject } from "../existing";
@@ -91,7 +92,7 @@ async function writeEntries(
   }
   if (expiring > 0)
     inventory.notes.push(
-      `In the file for ${namespace.what}, ${formatNumber(expiring)} of ${formatNumber(written)} ${written === 1 ? "entry" : "entries"} ${expiring === 1 ? "has" : "have"} an expiration. Once an entry expires, updates don't write it again.`,
+      `In the file for ${namespace.what}, ${formatNumber(expiring)} of ${pluralize(written, "entry")} ${expiring === 1 ? "has" : "have"} an expiration. Once an entry expires, updates don't write it again.`,
     );
   return written;
 }
@@ -108,7 +109,7 @@ async function entriesIn(
   return {
     resource: TYPES.kvEntries,
     id: `${namespace.id}/${randomUUID()}`,
-    what: `the ${formatNumber(keys)} ${keys === 1 ? "entry" : "entries"} of ${namespace.what}`,
+    what: `the ${pluralize(keys, "entry")} of ${namespace.what}`,
     labels: namespace.labels,
     scope,
     args: (writing) => ({

@@ -1,5 +1,4 @@
-import { existingJob } from "../../logpush/existing-job";
-import type { Job } from "../../logpush/job";
+import { existingJob, type Job } from "../../logpush/job";
 import { listJobs } from "../../logpush/job-api";
 import type { Scope } from "../../runtime/composite-id";
 import { pick } from "../../runtime/values";
@@ -27,8 +26,8 @@ async function readJob(
 ): Promise<ExistingObject | undefined> {
   const resource = TYPES.logpushJob;
   const what = `Logpush job ${job.id} ${JSON.stringify(job.name)} of ${owner}`;
-  const shown = job.raw["destination_conf"];
-  if (typeof shown !== "string" || shown === "") {
+  const { destination: shown } = job;
+  if (shown === "") {
     inventory.leaveOut(
       what,
       'Cloudflare doesn\'t show the destination. Declare the job manually with the same name and adopt: "takeOver", and the next update adopts it',
@@ -37,7 +36,7 @@ async function readJob(
   }
   const outputs = await inventory.outputs(resource, job.id, { ...existingJob(scope, job) });
   if (outputs === undefined) return undefined;
-  const hidesFilter = job.raw["filter"] === undefined;
+  const hidesFilter = job.filter === undefined;
   inventory.notes.push(...notesOn(what, shown, hidesFilter));
   return {
     resource,

@@ -5,7 +5,7 @@ import type { Host } from "../../runtime/host";
 import { describe } from "../../runtime/inputs";
 import { ask, LookupError, readArgs, unlessSkipped, type LookupOptions } from "../../runtime/lookup";
 import { pluralize } from "../../runtime/values";
-import { filterShape, listDetected, SCRIPTS } from "../detected";
+import { filterShape, listDetected, readSettings, SCRIPTS } from "../wire";
 import { parseThreshold } from "../threshold";
 import type { MaliciousOptions } from "../malicious";
 import { readScriptInventory, type ScriptInventory } from "./file";
@@ -197,22 +197,17 @@ export function readZones(
   return Promise.all([...new Set(zoneIds)].map((zoneId) => readZone(host, zoneId, hosts)));
 }
 
-const settings = z.looseObject({ enabled: z.boolean() });
-
 async function readZone(host: Host, zoneId: string, hosts: string | undefined): Promise<ZoneReading> {
   try {
-    const { enabled } = await host.api.get(`/zones/${zoneId}/page_shield`, {
-      what: `Reading Page Shield settings of zone ${zoneId}`,
-      schema: settings,
-    });
-    const { items: scripts } = await listDetected(host, SCRIPTS, {
+    const { settings } = await readSettings(host.api, zoneId);
+    const scripts = await listDetected(host.api, SCRIPTS, {
       zoneId,
       hosts,
       status: "active,infrequent",
       filters: SCRIPTS.includeAll,
       complete: true, // A script that's left out would pass unseen.
     });
-    const problem = enabled ? (scripts.length === 0 ? nothingSeen(hosts) : undefined) : OFF;
+    const problem = settings.enabled ? (scripts.length === 0 ? nothingSeen(hosts) : undefined) : OFF;
     return { zoneId, scripts, ...(problem && { problem }) };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;

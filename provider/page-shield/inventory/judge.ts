@@ -1,7 +1,7 @@
 import { digestOf } from "../../runtime/digest";
 import { omitAbsent } from "../../runtime/members";
 import { inSeries, pluralize } from "../../runtime/values";
-import { isThreat } from "../detected";
+import { isThreat } from "../threat";
 import type { Script } from "../records";
 import { CHANGES, type InventoryEntry, type ScriptInventory } from "./file";
 import type {
@@ -103,12 +103,9 @@ interface SeenScript {
 }
 
 function scriptsOf(inventory: ScriptInventory, zones: readonly ZoneReading[]): SeenScript[] {
-  const index = indexOf(inventory);
+  const find = entryFinder(inventory);
   return zones.flatMap(({ zoneId, scripts }) =>
-    groupByUrl(scripts).map((records): SeenScript => {
-      const url = parseScriptUrl(records[0].url);
-      return { zoneId, records, entry: url && index.find(url)?.entry };
-    }),
+    groupByUrl(scripts).map((records): SeenScript => ({ zoneId, records, entry: find(records[0].url) })),
   );
 }
 
@@ -157,26 +154,21 @@ function matchesHost(pattern: string, host: string): boolean {
   return pattern.startsWith("*") ? at >= 0 : host.startsWith(text) && (pattern.endsWith("*") || at === 0);
 }
 
-function indexOf({ entries }: ScriptInventory) {
-  return new PatternIndex(entries.map((entry) => ({ entry, pattern: parsePattern(entry.script) })));
+/** Returns a function that finds the entry that covers a script's URL, approved or not. */
+export function entryFinder({ entries }: ScriptInventory): (url: string) => InventoryEntry | undefined {
+  const index = new PatternIndex(entries.map((entry) => ({ entry, pattern: parsePattern(entry.script) })));
+  return (given) => {
+    const url = parseScriptUrl(given);
+    return url && index.find(url)?.entry;
+  };
 }
 
 /** Returns a predicate for URLs that an inventory approves on a given day. */
 export function approver(inventory: ScriptInventory, now: Date): (url: string) => boolean {
-  const index = indexOf(inventory);
-  return (given) => {
-    const url = parseScriptUrl(given);
-    const entry = url && index.find(url)?.entry;
+  const find = entryFinder(inventory);
+  return (url) => {
+    const entry = find(url);
     return entry !== undefined && isApproved(entry, now);
-  };
-}
-
-/** Returns a predicate for URLs that an inventory entry covers, approved or not. */
-export function lister(inventory: ScriptInventory): (url: string) => boolean {
-  const index = indexOf(inventory);
-  return (given) => {
-    const url = parseScriptUrl(given);
-    return url !== undefined && index.find(url) !== undefined;
   };
 }
 

@@ -1,6 +1,7 @@
 import { LookupError, warn } from "../../runtime/lookup";
 import { pluralize } from "../../runtime/values";
-import { escapeForSource, sourceAllows } from "../csp";
+import { escapeForSource } from "../csp";
+import { SourceIndex } from "../source-index";
 import { isDate, type ScriptInventory } from "./file";
 import { isApproved } from "./judge";
 import { parsePattern, type ScriptPattern } from "./script-pattern";
@@ -58,7 +59,7 @@ export function inventorySources(
       `inventorySources: \`on\` must be a date in YYYY-MM-DD format, not ${JSON.stringify(on)}.`,
     );
   const now = on === undefined ? new Date() : new Date(`${on}T00:00:00Z`);
-  const sources = new Sources();
+  const sources = new Set<string>();
   const unapproved: ParsedEntry[] = [];
   const unnamed: ParsedEntry[] = [];
   const leftOut: string[] = [];
@@ -68,13 +69,17 @@ export function inventorySources(
     const source = sourceOf(pattern);
     const approved = isApproved(entry, now);
     if (approved && source !== undefined) {
-      sources.add(source, pattern);
+      sources.add(source);
       continue;
     }
     leftOut.push(script);
     (approved ? unnamed : unapproved).push({ script, pattern });
   }
-  const isAllowed = ({ pattern }: ParsedEntry): boolean => sources.allow(pattern);
+  const index = new SourceIndex(sources);
+  const isAllowed = ({ pattern }: ParsedEntry): boolean => {
+    const covered = coveringSource(pattern);
+    return covered !== undefined && index.covers(covered);
+  };
   const isBlocked = (each: ParsedEntry): boolean => !isAllowed(each);
   const say = (found: readonly ParsedEntry[], sentence: (scripts: string) => string): void => {
     if (found.length > 0) warn(`inventorySources: ${sentence(firstOf(found.map(({ script }) => script)))}.`);
@@ -98,45 +103,12 @@ export function inventorySources(
     (scripts) =>
       `left out ${pluralize(nameless.length, "approved script")} in ${file} that a policy can't allow individually: a source that ends in a slash allows everything below it, and only https:// and http:// URLs can be sources. An enforced policy will block ${nameless.length === 1 ? "it" : "them"}, unless you approve the host or path: ${scripts}`,
   );
-  return { scriptSrc: sources.all(), leftOut };
+  return { scriptSrc: [...sources].sort(), leftOut };
 }
 
 interface ParsedEntry {
   readonly script: string;
   readonly pattern: ScriptPattern;
-}
-
-/** A policy's sources, indexed by host because there may be thousands. */
-class Sources {
-  readonly #all = new Set<string>();
-  /** The sources that allow more than one URL, by host. A wildcard's host is `*.example.com`. */
-  readonly #wide = new Map<string, Set<string>>();
-
-  add(source: string, { kind, address, isWildcard }: ScriptPattern): void {
-    this.#all.add(source);
-    if (address === undefined || (kind === "url" && !isWildcard)) return;
-    const host = (isWildcard ? "*." : "") + address.hostname;
-    this.#wide.set(host, (this.#wide.get(host) ?? new Set()).add(source));
-  }
-
-  all(): string[] {
-    return [...this.#all].sort();
-  }
-
-  /** Whether the policy allows all scripts that a pattern covers. */
-  allow({ text, address, isWildcard }: ScriptPattern): boolean {
-    if (address === undefined) return false;
-    const plain = withoutQuery(text).replace("://*.", "://any-subdomain.").replace(/\/\*$/, "/any-script");
-    const url = escapeForSource(plain);
-    if (this.#all.has(url)) return true;
-    const labels = [...(isWildcard ? ["any-subdomain"] : []), ...address.hostname.split(".")];
-    const hosts = labels.map((_, index) => labels.slice(index).join("."));
-    return hosts.some((host, index) =>
-      [...(this.#wide.get(index === 0 ? host : `*.${host}`) ?? [])].some((source) =>
-        sourceAllows(source, url),
-      ),
-    );
-  }
 }
 
 function firstOf(scripts: readonly string[]): string {
@@ -147,14 +119,20 @@ function firstOf(scripts: readonly string[]): string {
 const SHOWN_ENTRIES = 5;
 
 /**
- * Converts a pattern to a source. Undefined if no source allows exactly the same scripts. A source that ends in a slash
- * allows everything below it.
+ * Converts a pattern to a source that allows its scripts and no others. Undefined if there's none: a source that ends in
+ * a slash allows everything below it.
  */
-function sourceOf({ kind, text, address }: ScriptPattern): string | undefined {
+function sourceOf(pattern: ScriptPattern): string | undefined {
+  const source = coveringSource(pattern);
+  return pattern.kind === "url" && source?.endsWith("/") === true ? undefined : source;
+}
+
+/** Converts a pattern to the narrowest source that allows its scripts. Undefined if the URL has no host. */
+function coveringSource({ kind, text, address }: ScriptPattern): string | undefined {
   if (address === undefined) return undefined;
   const source = escapeForSource(withoutQuery(text));
-  if (kind === "url") return source.endsWith("/") ? undefined : source;
-  return kind === "host" ? source.replace(/\/\*$/, "") : source.slice(0, -1);
+  if (kind === "host") return source.replace(/\/\*$/, "");
+  return kind === "folder" ? source.slice(0, -1) : source;
 }
 
 function withoutQuery(text: string): string {

@@ -20,7 +20,7 @@ import { comparison } from "../sections/managed-ruleset";
 import { isDeleted, viewOf, type StepView } from "../sections/section";
 import { sectionWriterOf } from "../sections/writers";
 import { ByHand, driftedOf, type Drifted } from "./by-hand";
-import { changesOf, concernsOf, furtherLosses, keepOf, updateOf } from "./explain";
+import { changesOf, concernsOf, furtherLosses, outcomeOf } from "./explain";
 import type { DriftedResource, DriftReport, OtherDrift } from "./model";
 
 /**
@@ -101,8 +101,7 @@ function resourceOf(drifted: Drifted, byHand: ByHand): DriftedResource {
     lost: [...lost, ...furtherLosses(drifted)],
     gained,
     concerns: concernsOf(drifted, changes),
-    update: updateOf(drifted, changes),
-    keep: keepOf(drifted, changes),
+    ...outcomeOf(drifted, changes),
     details: view === undefined ? [] : detailsOf(drifted, view),
   };
 }

@@ -1,5 +1,5 @@
 import { IMPACT } from "../../runtime/impact";
-import { omit, ownMember, sameJson, type JsonObject } from "../../runtime/values";
+import { omit, ownMember, sameJson } from "../../runtime/values";
 import { EFFECTS, judgesOf } from "../effects";
 import { REMOVAL_GATE } from "../model";
 import type { Phrase } from "../phrase";
@@ -42,7 +42,7 @@ function propertiesOf(kind: string): readonly string[] {
 }
 
 /** Returns the names of a class's arguments. */
-export function argumentsOf(kind: string): readonly string[] {
+function argumentsOf(kind: string): readonly string[] {
   const paths = Object.keys(ownMember(EFFECTS, kind) ?? {});
   return [...new Set(paths.map((path) => path.replace(/[.[{].*$/, "")))];
 }
@@ -124,11 +124,11 @@ function withoutOldComparisons(side: Sides, recorded: Sides): Sides {
 
 /** Removes what a destroy would restore, because a manual deletion doesn't restore anything. */
 function withoutRestore(side: Sides): Sides {
-  const rest = (of: JsonObject, name: string): JsonObject => omit(of, [name]);
+  const { inputs, outputs } = side;
   return {
     ...side,
-    inputs: rest(side.inputs, "onDestroy"),
-    outputs: rest(side.outputs, "previous"),
+    inputs: omit(inputs, ["onDestroy"]),
+    outputs: omit(outputs, ["previous"]),
     retained: false,
   };
 }

@@ -1,36 +1,27 @@
-import type { Document, ListItem } from "../document";
+import { partsOf, type Document, type Line, type ListItem } from "../document";
 import { OPERATION, type Block, type Section } from "../model";
-import { name as nameOf, say, value, words, joined, type Phrase } from "../phrase";
+import { textBlock } from "../sections/section";
+import { name as nameOf, say, value, joined } from "../phrase";
 import { counted, truncate } from "../values";
 import type { DriftedResource, DriftReport } from "./model";
 
 export function driftDocumentOf(report: DriftReport): Document {
-  const { title, notes, errors, warnings, newVersions, resources, others, pending } = report;
+  const { title, notes, resources, others, pending } = report;
   return {
     kind: "drift",
     title,
     headline: headlineOf(report),
     notes,
-    errors,
-    first: resources.flatMap((resource) => [
-      ...resource.lost.map((line) => ["lost", aboutResource(resource, line)] as const),
-      ...resource.gained.map(
-        (line) => ["gained", aboutResource(resource, say`putting it back means that ${line}`)] as const,
-      ),
-    ]),
+    parts: partsOf({ ...report, first: resources.flatMap(firstLines) }),
     urgent: new Set(
       resources.flatMap(({ kind, name, lost, gained }) =>
         lost.length + gained.length === 0 ? [] : [`${kind} ${name}`],
       ),
     ),
-    digest: undefined,
-    warnings,
-    newVersions,
-    inventory: undefined,
     sections: resources.map(sectionOf),
     lists: [
       {
-        title: `${counted(others.length, "resource")} from other providers ${verbs(others)} manually`,
+        title: `${counted(others.length, "resource")} from other providers, changed or deleted manually`,
         items: others.map(({ found, type, name, properties }): ListItem => ({
           sign: SIGNS[found],
           words: WORDS[found],
@@ -52,11 +43,6 @@ type Found = DriftedResource["found"];
 const SIGNS: Readonly<Record<Found, string>> = { changed: "~", gone: "-" };
 const WORDS: Readonly<Record<Found, string>> = { changed: "changed manually", gone: "deleted manually" };
 
-function verbs(others: DriftReport["others"]): string {
-  const has = (one: Found): boolean => others.some(({ found }) => found === one);
-  return [...(has("changed") ? ["changed"] : []), ...(has("gone") ? ["deleted"] : [])].join(" or ");
-}
-
 function headlineOf({ counts, errors, drifted }: DriftReport): string {
   const { changed, gone, asRecorded } = counts;
   const known = errors.length === 0 ? "" : "Before the failure: ";
@@ -72,8 +58,13 @@ function headlineOf({ counts, errors, drifted }: DriftReport): string {
   return `${known}${parts.join(", ")}`;
 }
 
-const aboutResource = ({ kind, name }: DriftedResource, line: Phrase): Phrase =>
-  say`${nameOf(truncate(`${kind} ${name}`, 120))}: ${line}`;
+function firstLines({ kind, name, lost, gained }: DriftedResource): Line[] {
+  const resource = nameOf(truncate(`${kind} ${name}`, 120));
+  return [
+    ...lost.map((line) => ({ kind: "lost", text: say`${resource}: ${line}` })),
+    ...gained.map((line) => ({ kind: "gained", text: say`${resource}: putting it back means that ${line}` })),
+  ];
+}
 
 function sectionOf({ found, kind, name, summary, ...resource }: DriftedResource): Section {
   const { changes, details, concerns, update, keep } = resource;
@@ -94,13 +85,11 @@ function sectionOf({ found, kind, name, summary, ...resource }: DriftedResource)
     name,
     summary,
     blocks: [
-      ...(found === "gone" ? [text(words("Deleted manually. It was:"))] : [table]),
+      ...(found === "gone" ? [textBlock("Deleted manually. It was:")] : [table]),
       ...details,
       { is: "list", items: [say`Who should know: ${concerns}.`, say`${update}.`] },
-      text(keep.code.length === 0 ? say`${keep.how}.` : say`${keep.how}:`),
+      textBlock(keep.code.length === 0 ? say`${keep.how}.` : say`${keep.how}:`),
       ...(keep.code.length === 0 ? [] : [{ is: "code", language: "ts", lines: keep.code } as const]),
     ],
   };
 }
-
-const text = (phrase: Phrase): Block => ({ is: "text", text: phrase });

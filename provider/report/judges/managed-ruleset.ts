@@ -9,20 +9,21 @@ import { mergeRuleIds, recordedRuleIds, sameMeanings } from "../../rulesets/reso
 import { byRuleId, byRuleName, type RuleIds } from "../../rulesets/rule-names";
 import { entryPoint, type Overrides } from "../../rulesets/wire";
 import { omitAbsent } from "../../runtime/members";
-import { pick, sameJson, type JsonObject } from "../../runtime/values";
-import { joined, say, words, type Phrase } from "../phrase";
+import { pick, sameJson } from "../../runtime/values";
+import { joined, say, someOf, words, type Phrase } from "../phrase";
 import type { Plan } from "../plan";
 import { isDeleted, oncePerPlan, viewOf } from "../sections/section";
-import { modeOf, skipWords } from "../sections/managed-ruleset";
+import { modeOf, nameOf, skipWords } from "../sections/managed-ruleset";
 import { asObject, cell, asList, asText, formatValue } from "../values";
-import { selectsNoLess } from "./requests";
-import { isOwn, mayAct, nameOf, ownId, skipsNoMoreRequests } from "./ruleset-facts";
+import { selectsNoLess, selectsNothing } from "./requests";
+import { isOwn, mayAct, mayRun, ownId, skipsNoMoreRequests } from "./ruleset-facts";
 import { deploymentOf, deploymentsAfter, newlySkipped } from "./ruleset-order";
 import {
   changesOf,
   isHidden,
   judgesFor,
   isUnchanged,
+  whileActing,
   type Change,
   type Comparison,
   type ObjectTraits,
@@ -40,9 +41,11 @@ const traits: ObjectTraits = {
     step.op === "create" && sameJson(gone.inputs["position"], next.inputs["position"]),
 };
 
+const whileEnabled = whileActing(mayRun, mayAct);
+
 /** Finds a deployment that's turned off or removed. A deployment of another ruleset doesn't make up for it. */
 const stopped: Comparison = ({ before, after }) => {
-  if (before === undefined || !mayAct(before) || (after !== undefined && alwaysActs(after))) return [];
+  if (before === undefined || !mayRun(before) || (after !== undefined && alwaysActs(after))) return [];
   const how = after === undefined ? "is removed" : mayAct(after) ? "may be disabled" : "is disabled";
   const on = expansionIn(before.inputs).rules?.on;
   const rules = on === undefined ? "" : ` (${on} of its rules ${on === 1 ? "was" : "were"} on)`;
@@ -57,7 +60,7 @@ function withRemaining(sentence: Phrase, { inputs, outputs }: Side, plan: Plan):
     .map(asObject)
     .filter(({ ruleId }) => !leaving.has(ruleId));
   const left = declaredRulesets(declared.map((other) => other.inputs));
-  // What else a rule of others does isn't recorded.
+  // What else another program's rule does isn't recorded.
   const others = found.map(({ rulesetId }) => ({ ...UNKNOWN_RULESET, id: asText(rulesetId) }));
   const { requests, lacking } = protectionOf([...left, ...(declared.length > 0 ? [] : others)], {});
   if (declared.length + found.length === 0)
@@ -80,7 +83,7 @@ const deploymentsOf = oncePerPlan((plan) => {
     .filter(({ kind }) => kind === "ManagedRulesetOverride")
     .map((step) => viewOf(step, plan));
   const leaving = all.filter((each) =>
-    changesOf(each, traits, COMPARISONS).some((change) => stopped(change).length > 0),
+    changesOf(each, traits, Object.values(COMPARISONS)).some((change) => stopped(change).length > 0),
   );
   return {
     acting: all
@@ -91,31 +94,25 @@ const deploymentsOf = oncePerPlan((plan) => {
 });
 
 /** Finds a deployment that runs on fewer requests. */
-const fewerRequests: Comparison = (change) => {
-  const [before, after] = bothActing(change);
-  if (before === undefined || after === undefined) return [];
+const fewerRequests = whileEnabled((before, after) => {
   const [was, is] = [before.inputs["expression"] ?? "true", after.inputs["expression"] ?? "true"];
   if (isUnchanged(was, is) || selectsNoLess(is, was)) return [];
   return [say`${nameOf(after)} may run on fewer requests: ${cell(was, 300)} → ${cell(is, 300)}`];
-};
+});
 
 /**
  * Finds rules that do less than before. Uses the preview's comparison with the live rule or, without live checks,
  * compares the declarations.
  */
-const weakerRules: Comparison = (change) => {
-  const [before, after] = bothActing(change);
-  if (before === undefined || after === undefined) return [];
+const weakerRules = whileEnabled((before, after, change) => {
   const isSame = RULES.every((name) => isUnchanged(before.inputs[name], after.inputs[name]));
   if (isSame && sameNames(before, after)) return [];
   const lines = comparedIn(change, "weaker") ?? weakerAsDeclared(before, after);
   if (lines.length === 0) return [];
   const [was, is] = [levelOf(before), levelOf(after)];
   const level = was === is ? [] : [`paranoia level ${formatOptional(was)} → ${formatOptional(is)}`];
-  const all = [...lines, ...level];
-  const more = all.length > MOST_LINES ? `, and ${all.length - MOST_LINES} more` : "";
-  return [say`${nameOf(after)} protects less: ${joined(all.slice(0, MOST_LINES).map(words))}${words(more)}`];
-};
+  return [say`${nameOf(after)} protects less: ${someOf([...lines, ...level].map(words), MOST_LINES)}`];
+});
 
 const MOST_LINES = 12;
 
@@ -148,14 +145,11 @@ const movedPosition: Comparison = (change) => {
   return lines.map((line) => say`${nameOf(after)} moves: ${words(line)}`);
 };
 
-/** Finds exceptions that skip more rules, in their own ruleset or in later ones. */
-const moreExceptions: Comparison = (change) => exceptionsIn(change, () => false);
-
-/** @param isShared whether another rule runs the same ruleset, so that the exception also applies to that rule. */
-function exceptionsIn({ before, after }: Change, isShared: (after: Side) => boolean): readonly Phrase[] {
+/** Finds exceptions that skip more rules, in their own ruleset or in later ones, which other programs may have. */
+const moreExceptions: Comparison = ({ before, after }) => {
   if (after === undefined) return [];
   const [were, are] = [before?.inputs["exceptions"], after.inputs["exceptions"]];
-  const isProtected = before !== undefined && mayAct(before);
+  const isProtected = before !== undefined && mayRun(before);
   if (isHidden(are) && (isProtected || !isHidden(were)))
     return [say`${nameOf(after)} gets exceptions that the plan doesn't show`];
   // A new rule goes last, unless its position says otherwise.
@@ -166,7 +160,7 @@ function exceptionsIn({ before, after }: Change, isShared: (after: Side) => bool
   const [old, next] = [withIds(oldIds), withIds(nextIds)];
   return asList(are)
     .map(asObject)
-    .filter((one) => !isLast && (isProtected || !isOwn(one, after) || isShared(after)))
+    .filter((one) => !isLast && !selectsNothing(one["expression"]))
     .filter(
       (one) =>
         !asList(were)
@@ -177,7 +171,7 @@ function exceptionsIn({ before, after }: Change, isShared: (after: Side) => bool
       (one) =>
         say`${nameOf(after)} gets an exception: ${cell(one["expression"], 300)} skips ${skipWords(one["skip"])}`,
     );
-}
+};
 
 /**
  * Returns the rule IDs that names refer to, before and after. A name that's recorded on only one side is resolved with
@@ -188,59 +182,37 @@ function idsOfBoth(before: Side | undefined, after: Side): readonly [old: RuleId
   return [mergeRuleIds(old, next), mergeRuleIds(next, old)];
 }
 
-/** Whether another rule in the zone runs the same ruleset, as far as the plan knows. Rules that the plan deletes don't count. */
-const isSharedIn =
-  (plan: Plan) =>
-  ({ inputs, ...side }: Side): boolean => {
-    const all = plan.steps.filter(({ kind }) => kind === "ManagedRulesetOverride");
-    const ownIds = all
-      .filter((step) => isDeleted(step) || step.old?.inputs["ref"] === inputs["ref"])
-      .map(({ old }) => old?.outputs["ruleId"]);
-    const running = all.flatMap(({ old }): JsonObject[] => {
-      if (old === undefined || old.inputs["zoneId"] !== inputs["zoneId"]) return [];
-      return [
-        ...(mayAct(old) ? [old.outputs] : []),
-        ...asList(old.outputs["otherManagedRules"]).map(asObject),
-      ];
-    });
-    const id = ownId({ inputs, ...side });
-    return running.some(({ ruleId, rulesetId }) => rulesetId === id && !ownIds.includes(ruleId));
-  };
-
-/** Comparisons for all the ways in which one deployment can be weaker than another. */
-const COMPARISONS: readonly Comparison[] = [
-  stopped,
-  fewerRequests,
-  weakerRules,
-  movedPosition,
-  moreExceptions,
-];
+/** All the ways in which one deployment can be weaker than another. */
+const COMPARISONS = {
+  stopsActing: stopped,
+  requests: fewerRequests,
+  rules: weakerRules,
+  position: movedPosition,
+  exceptions: moreExceptions,
+};
 
 const orderAfter = oncePerPlan((plan) => deploymentsAfter(plan, (old) => traits.leaves(old)));
 
-const judge = judgesFor(traits, COMPARISONS);
-/** Finds a deployment that's turned off or removed, and reports what still runs in the zone. */
-export const stopsActing = judge((change, { old, plan }) =>
-  stopped(change).map((sentence) => withRemaining(sentence, change.before ?? old, plan)),
-);
-export const requests = judge(fewerRequests);
-export const rules = judge(weakerRules);
-/** Finds a rule that moves, on its own or together with another rule of the zone. */
-export const position = judge((change, { step, plan }) => {
-  const { before, after } = change;
-  const all = orderAfter(plan);
-  const own = deploymentOf(change, step, all);
-  const alone = own?.place === "stays" ? [] : movedPosition(change);
-  if (own === undefined || before === undefined || after === undefined) return alone;
-  if (own.place === "open" && own.isCompared)
-    return alone.length > 0
-      ? alone
-      : [
-          say`${nameOf(after)} may move, because the rule that its position names moves too, so exceptions may apply to more rules: position ${cell(after.inputs["position"])}`,
-        ];
-  return mayAct(before) && mayAct(after) ? [...alone, ...newlySkipped(own, all)] : alone;
+export const managed = judgesFor(traits, COMPARISONS, {
+  // Also reports what still runs in the zone.
+  stopsActing: (change, { old, plan }) =>
+    stopped(change).map((sentence) => withRemaining(sentence, change.before ?? old, plan)),
+  // A rule also moves together with another rule of the zone.
+  position: (change, { step, plan }) => {
+    const { before, after } = change;
+    const all = orderAfter(plan);
+    const own = deploymentOf(change, step, all);
+    const alone = own?.place === "stays" ? [] : movedPosition(change);
+    if (own === undefined || before === undefined || after === undefined) return alone;
+    if (own.place === "open" && own.isCompared)
+      return alone.length > 0
+        ? alone
+        : [
+            say`${nameOf(after)} may move, because the rule that its position names moves too, so exceptions may apply to more rules: position ${cell(after.inputs["position"])}`,
+          ];
+    return mayRun(before) && mayAct(after) ? [...alone, ...newlySkipped(own, all)] : alone;
+  },
 });
-export const exceptions = judge((change, { plan }) => exceptionsIn(change, isSharedIn(plan)));
 
 /** Returns the arguments that an adopted rule has after a destroy restores it. */
 function asFound(old: Side): Side {
@@ -276,12 +248,6 @@ function asFound(old: Side): Side {
 }
 
 const alwaysActs = (side: Side): boolean => mayAct(side) && !isHidden(side.inputs["enabled"]);
-
-/**
- * Returns the rule before and after the update if it may be enabled both times. Otherwise, there's nothing to compare.
- */
-const bothActing = ({ before, after }: Change): readonly (Side | undefined)[] =>
-  before !== undefined && after !== undefined && mayAct(before) && mayAct(after) ? [before, after] : [];
 
 const levelOf = ({ inputs }: Side): unknown => asObject(inputs["owasp"])["paranoiaLevel"];
 

@@ -2,10 +2,10 @@ import { isJsonObject } from "../../runtime/values";
 import { formatNumber } from "../../limits/workers";
 import { CspError, parseCsp, type Directives } from "../../page-shield/csp";
 import { newlyAllowed } from "../../page-shield/newly-allowed";
-import { joined, say, value, words, type Phrase } from "../phrase";
+import { joined, say, someOf, value, words, type Phrase } from "../phrase";
 import { wouldBlock } from "../sections/page-shield";
 import { asObject, cell } from "../values";
-import { selectsNoLess } from "./requests";
+import { selectsNoLess, selectsNothing } from "./requests";
 import {
   isHidden,
   judgesFor,
@@ -34,10 +34,15 @@ function effectOf(side: Side | undefined): "blocks" | "reports" | "nothing" | "u
   return action === "allow" ? "blocks" : action === "log" ? "reports" : "unknown";
 }
 
+/** Whether there's nothing that the policy could do less of. What its unknown fields do, nobody knows. */
+const isInert = (side: Side): boolean =>
+  effectOf(side) === "nothing" ||
+  (side.inputs["extra"] === undefined && selectsNothing(side.inputs["expression"]));
+
 /** Finds a policy that stops blocking or reporting. */
 const stopped: Comparison = ({ before, after }) => {
   const [was, is] = [effectOf(before), effectOf(after)];
-  if (before === undefined || was === "nothing" || is === "blocks") return [];
+  if (before === undefined || isInert(before) || is === "blocks") return [];
   if (was === is && isUnchanged(before.inputs["action"], after?.inputs["action"])) return [];
   const policy = say`policy ${cell(before.inputs["description"], 60)}`;
   if (was === "reports" || was === "unknown")
@@ -53,46 +58,43 @@ function stateOf(side: Side | undefined): Phrase {
   return isHidden(enabled) ? words("known after apply") : cell(action, 40);
 }
 
-/** Returns the policy before and after the update, unless it stops blocking or reporting. */
-function bothActing(change: Change): { readonly before: Side; readonly after: Side } | undefined {
-  const { before, after } = change;
-  if (before === undefined || after === undefined || stopped(change).length > 0) return undefined;
-  return effectOf(before) === "nothing" ? undefined : { before, after };
-}
+/** Compares a policy that acts, unless it stops blocking or reporting. */
+const whileEnforced =
+  (lost: (before: Side, after: Side) => readonly Phrase[]): Comparison =>
+  (change) => {
+    const { before, after } = change;
+    if (before === undefined || after === undefined || stopped(change).length > 0) return [];
+    return isInert(before) ? [] : lost(before, after);
+  };
 
 /** Finds a policy that covers fewer pages. */
-const fewerPages: Comparison = (change) => {
-  const both = bothActing(change);
-  if (both === undefined) return [];
-  const [was, is] = [both.before.inputs["expression"], both.after.inputs["expression"]];
+const fewerPages = whileEnforced((before, after) => {
+  const [was, is] = [before.inputs["expression"], after.inputs["expression"]];
   if (isUnchanged(was, is) || selectsNoLess(is, was)) return [];
-  const policy = cell(both.before.inputs["description"], 60);
+  const policy = cell(before.inputs["description"], 60);
   return [say`policy ${policy} may cover fewer pages: ${cell(was, 300)} → ${cell(is, 300)}`];
-};
+});
 
 /** Finds a policy that allows more sources. */
-const moreSources: Comparison = (change) => {
-  const both = bothActing(change);
-  if (both === undefined) return [];
-  const [was, is] = [both.before.inputs["value"], both.after.inputs["value"]];
+const moreSources = whileEnforced((before, after) => {
+  const [was, is] = [before.inputs["value"], after.inputs["value"]];
   if (isUnchanged(was, is)) return [];
-  const policy = say`policy ${cell(both.before.inputs["description"], 60)}`;
-  const [before, after] = [directivesOf(was), directivesOf(is)];
-  if (before === undefined || after === undefined)
+  const policy = say`policy ${cell(before.inputs["description"], 60)}`;
+  const [wasAllowed, isAllowed] = [directivesOf(was), directivesOf(is)];
+  if (wasAllowed === undefined || isAllowed === undefined)
     return [say`${policy} may allow more: ${cell(was)} → ${cell(is)}`];
-  return newlyAllowed(before, after).map(({ directive, before: deciding, sources }) => {
+  return newlyAllowed(wasAllowed, isAllowed).map(({ directive, before: deciding, sources }) => {
     const isAnother = deciding.some((name) => name !== directive);
     const side = (of: Directives, names: readonly string[]): Phrase =>
       isAnother
         ? joined(names.map((name) => cell([name, ...(of.get(name) ?? [])].join(" "), 200)))
         : formatSources(directive, of.get(directive));
-    const change = say`${side(before, deciding)} → ${side(after, [directive])}`;
-    if (sources === undefined) return say`${policy} no longer restricts ${directive}: ${change}`;
-    const shown = sources.slice(0, MOST_SOURCES).map((source) => value(source));
-    const more = sources.length > MOST_SOURCES ? `, and ${sources.length - MOST_SOURCES} more` : "";
-    return say`${policy} newly allows ${joined(shown)}${words(more)} in ${directive}: ${change}`;
+    const change = say`${side(wasAllowed, deciding)} → ${side(isAllowed, [directive])}`;
+    return sources === undefined
+      ? say`${policy} no longer restricts ${directive}: ${change}`
+      : say`${policy} newly allows ${someOf(sources.map(value), MOST_SOURCES)} in ${directive}: ${change}`;
   });
-};
+});
 
 const MOST_SOURCES = 8;
 
@@ -113,21 +115,21 @@ function directivesOf(given: unknown): Directives | undefined {
 }
 
 /** Finds changes to API fields that this version doesn't know. They may have any effect. */
-const changedExtra: Comparison = (change) => {
-  const both = bothActing(change);
-  if (both === undefined || isUnchanged(both.before.inputs["extra"], both.after.inputs["extra"])) return [];
-  const policy = cell(both.before.inputs["description"], 60);
-  const [was, is] = [both.before.inputs["extra"], both.after.inputs["extra"]];
+const changedExtra = whileEnforced((before, after) => {
+  const [was, is] = [before.inputs["extra"], after.inputs["extra"]];
+  if (isUnchanged(was, is)) return [];
+  const policy = cell(before.inputs["description"], 60);
   return [
     say`the extra argument of policy ${policy} changes, and its effect is unknown: ${cell(was)} → ${cell(is)}`,
   ];
-};
+});
 
-const judgePolicy = judgesFor(policyTraits, [stopped, fewerPages, moreSources, changedExtra]);
-export const policyStops = judgePolicy(stopped);
-export const policyPages = judgePolicy(fewerPages);
-export const policySources = judgePolicy(moreSources);
-export const policyExtra = judgePolicy(changedExtra);
+export const policy = judgesFor(policyTraits, {
+  stops: stopped,
+  pages: fewerPages,
+  sources: moreSources,
+  extra: changedExtra,
+});
 
 const settingsTraits: ObjectTraits = {
   scope: ["zoneId"],
@@ -176,13 +178,11 @@ function reporting(name: string, what: string): Comparison {
   };
 }
 
-const endpointOff = reporting("useReportingEndpoint", "no longer reports to Cloudflare's endpoint");
-const pathsOff = reporting("useConnectionUrlPath", "no longer records connection paths");
-
-const judgeSettings = judgesFor(settingsTraits, [monitorOff, endpointOff, pathsOff]);
-export const monitor = judgeSettings(monitorOff);
-export const reportingEndpoint = judgeSettings(endpointOff);
-export const connectionPaths = judgeSettings(pathsOff);
+export const settings = judgesFor(settingsTraits, {
+  monitor: monitorOff,
+  reportingEndpoint: reporting("useReportingEndpoint", "no longer reports to Cloudflare's endpoint"),
+  connectionPaths: reporting("useConnectionUrlPath", "no longer records connection paths"),
+});
 
 /** Finds scripts on the live zone that an enforced policy would block. */
 export const policyBlocks: Judge = (all) => {

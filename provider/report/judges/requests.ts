@@ -7,3 +7,6 @@ export function selectsNoLess(wide: unknown, narrow: unknown): boolean {
     return false;
   return isWiderOrEqual(wide, narrow);
 }
+
+/** Whether the expression provably matches no request. */
+export const selectsNothing = (expression: unknown): boolean => selectsNoLess("false", expression);

@@ -1,11 +1,10 @@
-import { rulesetName } from "../../migration/rule-text";
 import { expansionIn } from "../../rulesets/effective";
 import { recordedRuleIds } from "../../rulesets/resolve-rules";
 import { resolveSkip, skip } from "../../rulesets/skip";
 import { isId } from "../../runtime/fields";
-import type { Phrase } from "../phrase";
-import { asObject, asText, cell } from "../values";
-import { selectsNoLess } from "./requests";
+import { declaredName } from "../sections/managed-ruleset";
+import { asObject, asText } from "../values";
+import { selectsNoLess, selectsNothing } from "./requests";
 import type { Side } from "./sides";
 
 /** What a plan shows about a managed ruleset's deployment, and what its exceptions skip. */
@@ -15,17 +14,11 @@ export function ownId({ inputs }: Side): string | undefined {
   return asText(asObject(inputs["ruleset"])["id"]) ?? expansionIn(inputs).ruleset?.id;
 }
 
-function ownName({ inputs }: Side): string | undefined {
-  return expansionIn(inputs).ruleset?.name ?? asText(asObject(inputs["ruleset"])["name"]);
-}
-
-export function nameOf(side: Side): Phrase {
-  const { id } = asObject(side.inputs["ruleset"]);
-  return cell(ownName(side) ?? (asText(id) === undefined ? id : rulesetName(asText(id))), 80);
-}
-
 /** Whether the rule may be enabled, which includes a value that's unknown until the update. */
 export const mayAct = ({ inputs }: Side): boolean => inputs["enabled"] !== false;
+
+/** Whether the rule may run on any request. */
+export const mayRun = (side: Side): boolean => mayAct(side) && !selectsNothing(side.inputs["expression"]);
 
 export type Exception = Readonly<Record<string, unknown>>;
 
@@ -79,11 +72,12 @@ export function isOwn(exception: unknown, side: Side): boolean {
 
 /** Whether one deployment's exception may skip rules of another deployment that comes after it. */
 export function mayReach(exception: Exception, holder: Side, other: Side): boolean {
+  if (selectsNothing(exception["expression"])) return false;
   const reach = reachOf(exception["skip"], holder);
   if (reach === undefined || reach === "all") return true;
-  const [id, name] = [ownId(other), ownName(other)];
+  const [id, name] = [ownId(other), declaredName(other)];
   return [...reach.keys()]
-    .map((key) => (key === THIS ? ownName(holder) : key))
+    .map((key) => (key === THIS ? declaredName(holder) : key))
     .some((key) => {
       if (key === undefined) return true;
       const known = isId(key) ? id : name;

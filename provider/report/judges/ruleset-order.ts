@@ -3,8 +3,8 @@ import { asList, asObject, asText, cell } from "../values";
 import { say, type Phrase } from "../phrase";
 import type { Plan, Step } from "../plan";
 import { adoptedBy, isDeleted, isReplaced, viewOf, type StepView } from "../sections/section";
-import { skipWords } from "../sections/managed-ruleset";
-import { mayReach, nameOf, skipsNoMoreRequests, type Exception } from "./ruleset-facts";
+import { nameOf, skipWords } from "../sections/managed-ruleset";
+import { mayReach, skipsNoMoreRequests, type Exception } from "./ruleset-facts";
 import { isHidden, isUnchanged, type Change, type Side } from "./sides";
 
 /**

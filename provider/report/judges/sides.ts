@@ -1,16 +1,8 @@
-import { canonicalJson, hasUnknown, sameJson, type JsonObject } from "../../runtime/values";
+import { hasUnknown, sameJson, type JsonObject } from "../../runtime/values";
 import type { DangerKind, RemovalGate } from "../model";
 import type { Phrase } from "../phrase";
-import type { Plan, Step } from "../plan";
-import {
-  adoptedBy,
-  isDeleted,
-  isNew,
-  isReplaced,
-  oncePerPlan,
-  viewOf,
-  type StepView,
-} from "../sections/section";
+import type { Step } from "../plan";
+import { adoptedBy, isDeleted, isNew, isReplaced, othersOf, type StepView } from "../sections/section";
 import { containsSecret } from "../values";
 
 /** An object's arguments and outputs, either before or after the update. */
@@ -56,22 +48,47 @@ export interface ObjectTraits {
 export type PlanComparison = (change: Change, all: StepView) => readonly Phrase[];
 
 /**
- * Returns a function that makes a judge from a comparison: the judge reports each loss as an `unprotect` danger.
- * `comparisons` is every comparison defined for this kind of resource.
+ * Makes a judge of each comparison, which reports each loss as an `unprotect` danger.
+ *
+ * @param comparisons every comparison defined for this kind of resource.
+ * @param inPlan what to report instead, where that depends on the rest of the plan.
  */
-export function judgesFor(
+export function judgesFor<Name extends string>(
   traits: ObjectTraits,
-  comparisons: readonly Comparison[],
-): (lost: PlanComparison) => Judge {
+  comparisons: Readonly<Record<Name, Comparison>>,
+  inPlan?: Readonly<Partial<Record<Name, PlanComparison>>>,
+): Readonly<Record<Name, Judge>> {
   const known = new WeakMap<Step, readonly Change[]>();
   const changes = (all: StepView): readonly Change[] => {
-    const found = known.get(all.step) ?? changesOf(all, traits, comparisons);
+    const found = known.get(all.step) ?? changesOf(all, traits, Object.values(comparisons));
     known.set(all.step, found);
     return found;
   };
-  return (lost) => (all) =>
-    changes(all).flatMap((change) => lost(change, all).map((sentence) => ["unprotect", sentence] as const));
+  const judgeOf =
+    (lost: PlanComparison): Judge =>
+    (all) =>
+      changes(all).flatMap((change) => lost(change, all).map((sentence) => ["unprotect", sentence] as const));
+  return mapMembers(comparisons, (lost, name) => judgeOf(inPlan?.[name] ?? lost));
 }
+
+function mapMembers<Name extends string, From, To>(
+  members: Readonly<Record<Name, From>>,
+  make: (member: From, name: Name) => To,
+): Readonly<Record<Name, To>> {
+  const made: Partial<Record<Name, To>> = {};
+  for (const name in members) made[name] = make(members[name], name);
+  return made as Record<Name, To>; // Every name has been made.
+}
+
+/** Compares an object only if it acts both before and after the update. Otherwise, there's nothing to compare. */
+export const whileActing =
+  (acted: (before: Side) => boolean, acts: (after: Side) => boolean = acted) =>
+  (lost: (before: Side, after: Side, change: Change) => readonly Phrase[]): Comparison =>
+  (change) => {
+    const { before, after } = change;
+    const isActing = before !== undefined && after !== undefined && acted(before) && acts(after);
+    return isActing ? lost(before, after, change) : [];
+  };
 
 /**
  * Returns the objects that a step changes, before and after. `comparisons` is every comparison defined for this kind of
@@ -85,7 +102,7 @@ export function changesOf(
   const { step, old, new: next } = all;
   if (isNew(step)) {
     // The delete of the old resource covers a rename.
-    if (traits.isSole && stepsOfOwner(all, traits, isDeleted).length > 0) return [];
+    if (traits.isSole && othersOf(all, traits.scope).some((other) => isDeleted(other.step))) return [];
     return [{ before: adoptedBy(all), after: next, found: all.impact.members }];
   }
   const going = (): Change => ({
@@ -108,49 +125,15 @@ function sideAfterDelete(
 ): Side | undefined {
   const { old } = all;
   if (old.retained) return old;
-  const replacements = stepsOfOwner(
-    all,
-    traits,
-    (other) => other.new !== undefined && !isDeleted(other),
-  ).filter((other) => traits.mayReplace(old, other));
+  const replacements = othersOf(all, traits.scope).filter(
+    (other) => other.step.new !== undefined && !isDeleted(other.step) && traits.mayReplace(old, other),
+  );
   const [first] = replacements;
   if (traits.isSole && first !== undefined) return first.new;
   const isLossless = ({ new: after }: StepView): boolean =>
     comparisons.every((lost) => lost({ before: old, after, found: {} }).length === 0);
   return replacements.find(isLossless)?.new ?? traits.leaves(old);
 }
-
-/** Finds other steps on objects with the same `scope` arguments. */
-function stepsOfOwner(
-  { step, old, new: next, plan }: StepView,
-  traits: ObjectTraits,
-  wanted: (other: Step) => boolean,
-): readonly StepView[] {
-  const owner = ownerOf(isDeleted(step) || isReplaced(step) ? old : next, traits);
-  const known = byOwner(plan).get(step.kind) ?? indexOf(plan, step.kind, traits);
-  byOwner(plan).set(step.kind, known);
-  return (known.get(owner) ?? []).filter((other) => other.step !== step && wanted(other.step));
-}
-
-type ByOwner = ReadonlyMap<string, readonly StepView[]>;
-
-const byOwner = oncePerPlan(() => new Map<string | undefined, ByOwner>());
-
-function indexOf(plan: Plan, kind: string | undefined, traits: ObjectTraits): ByOwner {
-  const found = new Map<string, StepView[]>();
-  for (const step of plan.steps) {
-    if (step.kind !== kind) continue;
-    const all = viewOf(step, plan);
-    const owner = ownerOf(isDeleted(step) ? all.old : all.new, traits);
-    const known = found.get(owner);
-    if (known === undefined) found.set(owner, [all]);
-    else known.push(all);
-  }
-  return found;
-}
-
-const ownerOf = ({ inputs }: Side, { scope }: ObjectTraits): string =>
-  canonicalJson(scope.map((name) => inputs[name] ?? null));
 
 /** Whether the plan shows that a value stays the same. A plan never shows that for a secret. */
 export const isUnchanged = (was: unknown, is: unknown): boolean => sameJson(was, is) && !isHidden(is);

@@ -15,7 +15,8 @@ import {
   viewOf,
   type StepView,
 } from "../sections/section";
-import { asList, asNumber, asObject, cell, containsSecret } from "../values";
+import { asNumber, asObject, cell, containsSecret } from "../values";
+import { selectsNothing } from "./requests";
 import type { Judge } from "./sides";
 
 /** Something that only a look at the zone or account can rule out. */
@@ -48,7 +49,8 @@ export const RISKS: Readonly<Record<string, readonly Risk[]>> = {
       seen: PAGE_SHIELD.wouldBlock,
       loses: (all) => {
         const { before, new: next } = all;
-        const mayBlock = next.inputs["enabled"] !== false && mayBe(next.inputs["action"], "allow");
+        const { action, enabled, expression } = next.inputs;
+        const mayBlock = enabled !== false && mayBe(action, "allow") && !selectsNothing(expression);
         const isSame = ["action", "enabled", "expression", "value"].every(
           (name) => sameJson(before.inputs[name], next.inputs[name]) && !isOpen(next.inputs[name]),
         );
@@ -57,19 +59,7 @@ export const RISKS: Readonly<Record<string, readonly Risk[]>> = {
       },
     },
   ],
-  ManagedRulesetOverride: [
-    takesOver(RULESETS.existingRule, "rule"),
-    {
-      seen: RULESETS.zoneRules,
-      loses: ({ step, new: { inputs } }) =>
-        (isNew(step) || isReplaced(step)) &&
-        (asList(inputs["exceptions"]).length > 0 || isOpen(inputs["exceptions"]))
-          ? words(
-              "may exempt requests from other rules of the zone: the exceptions weren't compared with them",
-            )
-          : undefined,
-    },
-  ],
+  ManagedRulesetOverride: [takesOver(RULESETS.existingRule, "rule")],
   LogpushJob: [takesOver(LOGPUSH.existingJob, "job")],
   KvEntries: [
     {
@@ -134,7 +124,10 @@ const isOpen = (given: unknown): boolean => hasUnknown(given) || containsSecret(
 
 const mayBe = (given: unknown, expected: string): boolean => given === expected || isOpen(given);
 
-/** Whether the entries' namespace is one that this plan creates, and that no other keys can be in. */
+/**
+ * Whether the entries' namespace is one that this plan creates, and that no other keys can be in. A plan doesn't show
+ * whether the program replaces that namespace's ID in an `apply`.
+ */
 function isNewNamespace({ new: next, plan }: StepView): boolean {
   const urns = next.sources["namespaceId"] ?? [];
   const sources = plan.steps.filter(({ urn }) => urns.includes(urn));

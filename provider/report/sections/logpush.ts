@@ -5,9 +5,11 @@ import { asObject, cell, counted, asList, formatValue, asText } from "../values"
 import {
   argumentTable,
   isDeleted,
+  codeBlock,
   lineChanges,
   currentSides,
   textBlock,
+  titled,
   type SectionWriter,
   type StepView,
 } from "./section";
@@ -47,13 +49,10 @@ function fields({ old, before: was, new: next }: StepView): readonly Block[] {
     return [textBlock(say`${words(counted(after.length, "field"))}: ${joined(after.map(value))}`)];
   const changes = lineChanges(before, after);
   if (after.length === 0)
-    return [
-      textBlock(words("No fields are listed anymore, so Cloudflare chooses them. They were:")),
-      ...changes,
-    ];
+    return titled("No fields are listed anymore, so Cloudflare chooses them. They were:", changes);
   return changes.length === 0
     ? [textBlock(say`The order of the fields changes: ${joined(after.map(value))}`)]
-    : [textBlock(words("Fields:")), ...changes];
+    : titled("Fields:", changes);
 }
 
 /** Whether the options, or their list of fields, are unknown or secret. */
@@ -74,16 +73,11 @@ function filter({ before: was, new: next }: StepView): readonly Block[] {
   const [before, after] = [tree(was.inputs["filter"]), tree(next.inputs["filter"])];
   if (before.join("\n") === after.join("\n")) return [];
   if (after.length === 0)
-    return [
-      textBlock(words("The filter is removed, so every line is pushed. It was:")),
-      { is: "code", language: "text", lines: before },
-    ];
-  const whole: Block = { is: "code", language: "text", lines: after };
-  if (before.length === 0) return [textBlock(words("Pushed lines:")), whole];
+    return titled("The filter is removed, so every line is pushed. It was:", codeBlock(before));
+  if (before.length === 0) return titled("Pushed lines:", codeBlock(after));
   const changes = lineChanges(before, after);
-  return changes.length === 0
-    ? [textBlock(words("Pushed lines (the same conditions, reordered or regrouped):")), whole]
-    : [textBlock(words("Pushed lines:")), whole, textBlock(words("Changed conditions:")), ...changes];
+  const what = changes.length === 0 ? " (the same conditions, reordered or regrouped)" : "";
+  return [...titled(`Pushed lines${what}:`, codeBlock(after)), ...titled("Changed conditions:", changes)];
 }
 
 function tree(given: unknown): readonly string[] {

@@ -4,7 +4,7 @@ import { rulesetName } from "../../migration/rule-text";
 import { expansionIn, type RuleCounts, type RulesetExpansion } from "../../rulesets/effective";
 import { thresholdLabel } from "../../rulesets/overrides";
 import type { Block } from "../model";
-import { joined, say, value, words, type Phrase } from "../phrase";
+import { joined, say, words, type Phrase } from "../phrase";
 import { escapeInvisible } from "../../api/printable";
 import { isId } from "../../runtime/fields";
 import { inSeries } from "../../runtime/values";
@@ -16,17 +16,21 @@ import {
   lineChanges,
   currentSides,
   tableOf,
+  codeBlock,
+  listBlock,
   textBlock,
+  titled,
   type SectionWriter,
   type StepView,
 } from "./section";
 
 export const managedRuleset: SectionWriter = {
   summary: (all) => {
-    const { inputs } = currentSides(all);
-    const { ruleset, paranoiaLevel, scoreThreshold } = expansionIn(inputs);
+    const side = currentSides(all);
+    const { inputs } = side;
+    const { paranoiaLevel, scoreThreshold } = expansionIn(inputs);
     const parts: readonly (Phrase | undefined)[] = [
-      cell(ruleset?.name ?? nameOf(inputs["ruleset"]), 80),
+      nameOf(side),
       paranoiaLevel === undefined ? undefined : words(`paranoia level ${paranoiaLevel}`),
       scoreThreshold === undefined ? undefined : words(`threshold ${thresholdLabel(scoreThreshold)}`),
       inputs["enabled"] === false ? words("disabled") : undefined,
@@ -36,17 +40,23 @@ export const managedRuleset: SectionWriter = {
   blocks: (all) => (isDeleted(all.step) ? afterDestroy(all) : changes(all)),
 };
 
-function nameOf(ruleset: unknown): unknown {
-  const { name, id } = asObject(ruleset);
-  return name ?? (asText(id) === undefined ? id : rulesetName(asText(id)));
+/** Returns the ruleset's name, as declared or as found by the preview. Undefined if the plan shows only its ID. */
+export function declaredName({ inputs }: Pick<StepView["old"], "inputs">): string | undefined {
+  return expansionIn(inputs).ruleset?.name ?? asText(asObject(inputs["ruleset"])["name"]);
+}
+
+/** Names the ruleset for a reader: by its name, by the known name for its ID, or by the ID. */
+export function nameOf(side: Pick<StepView["old"], "inputs">): Phrase {
+  const { id } = asObject(side.inputs["ruleset"]);
+  return cell(declaredName(side) ?? (asText(id) === undefined ? id : rulesetName(asText(id))), 80);
 }
 
 /** Returns what a destroy does. That depends on where the rule came from. */
 function afterDestroy({ old }: StepView): readonly Block[] {
   const mode = modeOf(old);
-  if (mode === "keep") return [textBlock(words("The rule stays as it is, unmanaged (onDestroy: keep)."))];
+  if (mode === "keep") return [textBlock("The rule stays as it is, unmanaged (onDestroy: keep).")];
   return mode === "restore"
-    ? [textBlock(words("The rule was adopted, so its original settings will be restored."))]
+    ? [textBlock("The rule was adopted, so its original settings will be restored.")]
     : [];
 }
 
@@ -68,18 +78,8 @@ function changes(all: StepView): readonly Block[] {
           ),
         ]),
     ...expansionTable(all),
-    ...overrideTable(all),
     ...exceptionChanges(all),
-    ...argumentTable(all, [
-      "expansion",
-      "drift",
-      "ruleIds",
-      "rules",
-      "categories",
-      "owasp",
-      "exceptions",
-      "ruleset",
-    ]),
+    ...argumentTable(all, ["expansion", "drift", "ruleIds", "exceptions", "ruleset"]),
   ];
 }
 
@@ -96,25 +96,20 @@ function expansionTable(all: StepView): readonly Block[] {
   return [
     ...comparison(z.object(rulesetRecord).parse(all.impact.members).compared),
     ...tableOf(all, "expansion", rows),
-    ...(named.length === 0
-      ? []
-      : [
-          textBlock(words("Rules by name:")),
-          { is: "list", items: named.map((line) => words(formatValue(line, 300))) } as const satisfies Block,
-        ]),
-    ...(conflicts.length === 0 ? [] : [{ is: "list", items: conflicts } as const satisfies Block]),
+    ...titled("Rules by name:", listBlock(named.map((line) => words(formatValue(line, 300))))),
+    ...listBlock(conflicts),
   ];
 }
 
 /** Shows what changes compared with the live rule. */
 export function comparison(
   compared: ComparedRules | undefined,
-  heading = words("Compared with what runs now:"),
+  heading: Phrase | string = "Compared with what runs now:",
 ): readonly Block[] {
   const items = (["weaker", "stronger", "moved"] as const).flatMap((how) =>
     (compared?.[how] ?? []).map((line) => say`${words(how)}: ${words(formatValue(line, 300))}`),
   );
-  return items.length === 0 ? [] : [textBlock(heading), { is: "list", items }];
+  return titled(heading, listBlock(items));
 }
 
 type Row = readonly [what: string, text: (known: Partial<RulesetExpansion>) => string | undefined];
@@ -140,51 +135,12 @@ function levelText({ paranoiaLevel, levelsOff: off = [] }: Partial<RulesetExpans
   return `${paranoiaLevel}: ${off.length === 0 ? "no level is" : `${inSeries(off)} ${off.length === 1 ? "is" : "are"}`} off`;
 }
 
-/** Lists the overrides individually, so that a removed one is as visible as an added one. */
-function overrideTable(all: StepView): readonly Block[] {
-  const { before: was, new: next } = all;
-  const [before, after] = [overrides(was.inputs), overrides(next.inputs)];
-  const rows = [...new Set([...before.keys(), ...after.keys()])]
-    .filter((name) => before.get(name) !== after.get(name))
-    .map((name): [Phrase, Phrase, Phrase] => [value(name), cell(before.get(name)), cell(after.get(name))]);
-  return tableOf(all, "override", rows);
-}
-
-/** Lists the overrides in order of precedence: OWASP settings, tags as given, rules by ID. */
-function overrides(inputs: Readonly<Record<string, unknown>>): Map<string, string> {
-  const found = new Map<string, string>();
-  for (const [member, given] of Object.entries(asObject(inputs["owasp"])))
-    found.set(`owasp.${member}`, formatValue(given));
-  for (const [index, category] of asList(inputs["categories"]).entries()) {
-    const { tag, ...rest } = asObject(category);
-    found.set(`${index + 1}. tag ${formatValue(tag)}`, settings(rest));
-  }
-  const rules = Object.entries(asObject(inputs["rules"])).sort(([a], [b]) => (a < b ? -1 : 1));
-  for (const [id, rule] of rules) found.set(`rule ${formatValue(id)}`, settings(asObject(rule)));
-  return found;
-}
-
-function settings(override: Readonly<Record<string, unknown>>): string {
-  return Object.entries(override)
-    .map(([member, given]) =>
-      member === "enabled" && typeof given === "boolean"
-        ? given
-          ? "on"
-          : "off"
-        : `${member} ${formatValue(given)}`,
-    )
-    .join(", ");
-}
-
 /** Shows the exceptions: all of them for a new list, otherwise those that are removed or added. */
 function exceptionChanges(all: StepView): readonly Block[] {
   const { before: was, new: next } = all;
   const after = asList(next.inputs["exceptions"]).map(exceptionWords);
   const before = asList(was.inputs["exceptions"]).map(exceptionWords);
-  if (hasNoBefore(all) && after.length > 0)
-    return [textBlock(words("Exceptions:")), { is: "code", language: "text", lines: after }];
-  const lines = lineChanges(before, after);
-  return lines.length === 0 ? [] : [textBlock(words("Exceptions:")), ...lines];
+  return titled("Exceptions:", hasNoBefore(all) ? codeBlock(after) : lineChanges(before, after));
 }
 
 function exceptionWords(exception: unknown, index: number): string {

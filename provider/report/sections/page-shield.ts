@@ -1,5 +1,5 @@
 import { IMPACT } from "../../runtime/impact";
-import { omit, ownMember } from "../../runtime/values";
+import { omit, ownMember, pick } from "../../runtime/values";
 import { formatNumber } from "../../limits/workers";
 import type { Block } from "../model";
 import { say, value, words, type Phrase } from "../phrase";
@@ -12,7 +12,10 @@ import {
   currentSides,
   successor,
   tableOf,
+  codeBlock,
+  listBlock,
   textBlock,
+  titled,
   type SectionWriter,
   type StepView,
 } from "./section";
@@ -33,18 +36,15 @@ export const pageShieldSettings: SectionWriter = {
 
 /** Shows what a destroy restores. */
 function restored(all: StepView): readonly Block[] {
-  if (successor(all, ["zoneId"]) !== undefined) return [];
-  const rows = restoredValues(all.old).map(([name, now, then]) => [value(name), now, then]);
-  if (rows.length === 0) return [];
-  return [{ is: "table", head: ["setting", "before", "after"], rows }];
-}
-
-function restoredValues(old: StepView["old"]): ReturnType<typeof differences> {
-  if (old.inputs["onDestroy"] === "keep") return [];
-  const now = omit(old.inputs, ["zoneId", "onDestroy", IMPACT]);
-  const previous = asObject(old.outputs["previous"]);
-  const then = Object.fromEntries(Object.keys(now).map((name) => [name, previous[name]]));
-  return differences(now, then);
+  const { inputs, outputs } = all.old;
+  if (successor(all, ["zoneId"]) !== undefined || inputs["onDestroy"] === "keep") return [];
+  const now = omit(inputs, ["zoneId", "onDestroy", IMPACT]);
+  const rows = differences(now, pick(asObject(outputs["previous"]), Object.keys(now)));
+  return tableOf(
+    all,
+    "setting",
+    rows.map(([name, was, is]) => [value(name), was, is]),
+  );
 }
 
 /** Shows the settings. One that's no longer declared reverts to its previous value. */
@@ -86,16 +86,16 @@ function blocked(all: StepView): readonly Block[] {
   if (seen === 0) {
     const unknown =
       "It's unknown what the policy would block, because no active scripts have been seen on the pages that it covers.";
-    return [textBlock(words(unknown))];
+    return [textBlock(unknown)];
   }
   const some =
     seen === 1
       ? `${count === 0 ? "Wouldn't" : "Would"} block the only active script`
       : `Would block ${count === 0 ? "none" : formatNumber(count)} of the ${formatNumber(seen)} active scripts`;
   const impact = `${some} seen on the pages that the policy covers`;
-  if (count === 0) return [textBlock(words(`${impact}.`))];
-  const more = count > scripts.length ? [words(`and ${count - scripts.length} more`)] : [];
-  return [textBlock(words(`${impact}:`)), { is: "list", items: [...scripts.map(value), ...more] }];
+  if (count === 0) return [textBlock(`${impact}.`)];
+  const more = count > scripts.length ? [words(`and ${formatNumber(count - scripts.length)} more`)] : [];
+  return titled(`${impact}:`, listBlock([...scripts.map(value), ...more]));
 }
 
 /** Returns the scripts that the zone's pages currently load and the policy doesn't allow. */
@@ -118,7 +118,7 @@ function directiveChanges(all: StepView): readonly Block[] {
   const { step, before, new: next } = all;
   if (isDeleted(step)) return [];
   const after = directiveLines(next.inputs["value"]);
-  if (hasNoBefore(all)) return after.length === 0 ? [] : [{ is: "code", language: "text", lines: after }];
+  if (hasNoBefore(all)) return codeBlock(after);
   return lineChanges(directiveLines(before.inputs["value"]), after);
 }
 

@@ -62,7 +62,7 @@ export function adoptedBy({ old, new: { inputs } }: Pick<StepView, "old" | "new"
 }
 
 /** Whether the step has no earlier object to compare with. */
-export const hasNoBefore = ({ before }: StepView): boolean => before === NOTHING;
+export const hasNoBefore = ({ before }: Pick<StepView, "before">): boolean => before === NOTHING;
 
 export const isNew = ({ op }: Step): boolean => op === "create" || op === "import";
 export const isDeleted = ({ op }: Step): boolean => op === "delete" || op === "delete-replaced";
@@ -73,37 +73,42 @@ export const isReplaced = ({ op }: Step): boolean =>
 export const losesObject = ({ step, old }: StepView): boolean =>
   (isDeleted(step) || isReplaced(step)) && !old.retained;
 
+/** Finds the other steps on objects of the same class that have the same values of these arguments. */
+export function othersOf(all: StepView, names: readonly string[]): readonly StepView[] {
+  const { step, old, new: next, plan } = all;
+  const key = canonicalJson([step.kind, names]);
+  const index = indexesOf(plan).get(key) ?? indexOf(plan, step.kind, names);
+  indexesOf(plan).set(key, index);
+  const own = declaredAs(isDeleted(step) || isReplaced(step) ? old : next, names);
+  return (index.get(own) ?? []).filter((other) => other.step !== step);
+}
+
 /** Finds a new resource that declares the same object as this deleted one. It takes over the object, so nothing is
  * deleted or restored.
  */
-export function successor({ step, old, plan }: StepView, same: readonly string[]): Sides | undefined {
-  if (!isDeleted(step)) return undefined;
-  const names = canonicalJson([step.kind, same]);
-  const known = createdByKind(plan).get(names) ?? creationsBy(plan, step.kind, same);
-  createdByKind(plan).set(names, known);
-  return known.get(declaredAs(old, same));
+export function successor(all: StepView, names: readonly string[]): Sides | undefined {
+  if (!isDeleted(all.step)) return undefined;
+  return othersOf(all, names).find(({ step }) => step.op === "create")?.new;
 }
 
-/** Indexes the resources to create by kind and argument names, then by the values of these arguments. */
-const createdByKind = oncePerPlan(() => new Map<string, ReadonlyMap<string, Sides>>());
+type Index = ReadonlyMap<string, readonly StepView[]>;
 
-function creationsBy(
-  plan: Plan,
-  kind: string | undefined,
-  same: readonly string[],
-): ReadonlyMap<string, Sides> {
-  const found = new Map<string, Sides>();
+const indexesOf = oncePerPlan(() => new Map<string, Index>());
+
+/** Indexes the steps of a class by the values of these arguments. */
+function indexOf(plan: Plan, kind: string | undefined, names: readonly string[]): Index {
+  const found = new Map<string, StepView[]>();
   for (const step of plan.steps) {
-    if (step.kind !== kind || step.op !== "create") continue;
-    const side = step.new ?? NOTHING;
-    const values = declaredAs(side, same);
-    if (!found.has(values)) found.set(values, side);
+    if (step.kind !== kind) continue;
+    const all = viewOf(step, plan);
+    const values = declaredAs(currentSides(all), names);
+    found.set(values, [...(found.get(values) ?? []), all]);
   }
   return found;
 }
 
 const declaredAs = ({ inputs }: Sides, names: readonly string[]): string =>
-  canonicalJson(names.map((name) => (inputs[name] === undefined ? [] : [inputs[name]])));
+  canonicalJson(names.map((name) => inputs[name] ?? null));
 
 /** Caches a value that's computed once for the whole plan and read for each of its steps. */
 export function oncePerPlan<T extends object>(make: (plan: Plan) => T): (plan: Plan) => T {
@@ -132,7 +137,7 @@ export function argumentTable(all: StepView, leaveOut: readonly string[] = []): 
 
 /** Builds a table with columns for name, before and after. For a new resource, there's no before column. */
 export function tableOf(
-  all: StepView,
+  all: Pick<StepView, "before">,
   what: string,
   rows: readonly (readonly [Phrase, Phrase, Phrase])[],
 ): readonly Block[] {
@@ -146,8 +151,7 @@ export function tableOf(
 export function lineChanges(before: readonly string[], after: readonly string[]): readonly Block[] {
   const gone = subtract(before, after).map((line) => `- ${line}`);
   const come = subtract(after, before).map((line) => `+ ${line}`);
-  const lines = [...gone, ...come];
-  return lines.length === 0 ? [] : [{ is: "code", language: "diff", lines }];
+  return codeBlock([...gone, ...come], "diff");
 }
 
 /** Returns the multiset difference: a line that occurred twice and now occurs once counts as removed. */
@@ -161,7 +165,20 @@ function subtract(lines: readonly string[], others: readonly string[]): string[]
   });
 }
 
-export const textBlock = (text: Phrase): Block => ({ is: "text", text });
+export const textBlock = (text: Phrase | string): Block => ({
+  is: "text",
+  text: typeof text === "string" ? words(text) : text,
+});
+
+/** Returns the blocks below a sentence. Neither, if there are no blocks. */
+export const titled = (title: Phrase | string, blocks: readonly Block[]): readonly Block[] =>
+  blocks.length === 0 ? [] : [textBlock(title), ...blocks];
+
+export const listBlock = (items: readonly Phrase[]): readonly Block[] =>
+  items.length === 0 ? [] : [{ is: "list", items }];
+
+export const codeBlock = (lines: readonly string[], language: "diff" | "text" = "text"): readonly Block[] =>
+  lines.length === 0 ? [] : [{ is: "code", language, lines }];
 
 /**
  * Shows what every kind of resource has in common: why it's replaced, what it adopts, what a refresh found, and whether
@@ -170,29 +187,23 @@ export const textBlock = (text: Phrase): Block => ({ is: "text", text });
 export function commonBlocks(all: StepView): readonly Block[] {
   const { step, old, new: next } = all;
   const { found, replaceReasons } = step;
-  const blocks: Block[] = [];
-  if (isReplaced(step) && replaceReasons.length > 0) {
-    blocks.push(textBlock(say`Replaced because of ${joined(replaceReasons.map(value))}.`));
-  }
-  blocks.push(...adoption(all));
-  if (found === "gone")
-    blocks.push(textBlock(words("Deleted outside the program, so the update creates it again.")));
-  else if (step.op !== "same") {
-    const names = (found ?? []).filter((name) => !DERIVED.includes(name));
-    if (names.length > 0)
-      blocks.push(textBlock(say`Changed outside the program: ${joined(names.map(value))}.`));
-  }
-  if (step.old !== undefined && step.new !== undefined && old.protect !== next.protect) {
-    blocks.push(
-      textBlock(
-        words(next.protect ? "Protected from deletion from now on." : "No longer protected from deletion."),
-      ),
-    );
-  }
-  if ((isDeleted(step) || isReplaced(step)) && old.retained) {
-    blocks.push(textBlock(words("The existing object is left in place (retainOnDelete).")));
-  }
-  return blocks;
+  const names =
+    found === undefined || found === "gone" ? [] : found.filter((name) => !DERIVED.includes(name));
+  const isProtectChanged = step.old !== undefined && step.new !== undefined && old.protect !== next.protect;
+  const lines: readonly (Phrase | string | false)[] = [
+    isReplaced(step) &&
+      replaceReasons.length > 0 &&
+      say`Replaced because of ${joined(replaceReasons.map(value))}.`,
+    found === "gone" && "Deleted outside the program, so the update creates it again.",
+    step.op !== "same" && names.length > 0 && say`Changed outside the program: ${joined(names.map(value))}.`,
+    isProtectChanged &&
+      (next.protect ? "Protected from deletion from now on." : "No longer protected from deletion."),
+    (isDeleted(step) || isReplaced(step)) &&
+      old.retained &&
+      "The existing object is left in place (retainOnDelete).",
+  ];
+  const [replaced = [], ...others] = lines.map((line) => (line === false ? [] : [textBlock(line)]));
+  return [...replaced, ...adoption(all), ...others.flat()];
 }
 
 /** Shows the adopted object and what a destroy does to it. For a replacement, also shows what changes on the adopted
@@ -207,18 +218,16 @@ function adoption(all: StepView): readonly Block[] {
     changes === undefined
       ? say`Adopts the existing ${formatValue(object, 300)}, which matches the program.`
       : say`Adopts the existing ${formatValue(object, 300)} and changes it.`;
-  const rows = differences(existing.inputs, next.inputs, [ADOPTED, IMPACT]);
-  const table: readonly Block[] =
-    isReplaced(step) && rows.length > 0
-      ? [
-          {
-            is: "table",
-            head: ["adopted", "before", "after"],
-            rows: rows.map(([name, was, is]) => [value(name), was, is]),
-          },
-        ]
-      : [];
-  return [textBlock(does), textBlock(words(`Destroying the resource ${formatValue(onDestroy)}.`)), ...table];
+  const rows = isReplaced(step) ? differences(existing.inputs, next.inputs, [ADOPTED, IMPACT]) : [];
+  return [
+    textBlock(does),
+    textBlock(`Destroying the resource ${formatValue(onDestroy)}.`),
+    ...tableOf(
+      { before: existing },
+      "adopted",
+      rows.map(([name, was, is]) => [value(name), was, is]),
+    ),
+  ];
 }
 
 /** Inputs to leave out of the table, because they're computed or shown in a separate block. */

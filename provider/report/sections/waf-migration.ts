@@ -90,9 +90,9 @@ function assessment({ step, old, new: next }: StepView): readonly Block[] {
   const whole: Block = { is: "list", items: after.lines.map(shortLine).map(words) };
   if (before === undefined || old.inputs["target"] !== next.inputs["target"]) return [whole];
   return [
-    textBlock(words("Changed since the last assessment:")),
+    textBlock("Changed since the last assessment:"),
     ...lineChanges(linesWithoutDigests(before), linesWithoutDigests(after)),
-    textBlock(words("Full assessment:")),
+    textBlock("Full assessment:"),
     whole,
   ];
 }

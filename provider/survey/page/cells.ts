@@ -18,3 +18,10 @@ export function timeOf(iso: string): string {
 export function capitalized(word: string): string {
   return word.slice(0, 1).toUpperCase() + word.slice(1);
 }
+
+/** Returns the words of a name: `lastComplete` becomes "Last complete", and `zoneId` "Zone ID". */
+export function spelled(name: string): string {
+  return capitalized(name)
+    .replace(/([a-z])([A-Z])/g, (_, end: string, start: string) => `${end} ${start.toLowerCase()}`)
+    .replace(/\b(id|url)\b/i, (word) => word.toUpperCase());
+}

@@ -1,14 +1,11 @@
+import { COUNTS, each, type Counts } from "../counts";
 import type { CHARTS as Bars, Chart as ChartId, TaskKind, Zone } from "../model";
-import { protectionOf } from "../protection";
-import { valueOf } from "../readable";
 
-/** The charts: what they count, their labels, and which bars a zone belongs to. */
+/** The charts: what they count, and their labels. */
 
 /** Whether a bar shows something good or bad. Determines its color; its label says the same. */
 export type Tone = "good" | "warn" | "bad" | undefined;
 type Words<Bar extends string> = Readonly<Record<Bar, readonly [label: string, tone?: Tone]>>;
-/** How many of a zone's objects belong to each bar. */
-type Counts = Readonly<Record<string, number>>;
 
 export interface Chart {
   readonly id: string;
@@ -58,7 +55,17 @@ const MODEL_WORDS: { readonly [Id in ChartId]: Words<(typeof Bars)[Id][number]> 
   managed: { managed: ["In a stack", "good"], unmanaged: ["Not managed", "warn"] },
 };
 
-const { pageShield, policies, scripts, managedRulesets, owasp, migration, jobs, managed } = MODEL_WORDS;
+/** The charts' titles, with a noun for what the bars count. */
+const TITLES: readonly (readonly [id: ChartId, title: string, unit: string])[] = [
+  ["pageShield", "Page Shield", "zone"],
+  ["policies", "Page Shield policies", "policy"],
+  ["scripts", "Scripts", "script"],
+  ["managedRulesets", "Managed rulesets", "zone"],
+  ["owasp", "OWASP Core Ruleset", "zone"],
+  ["migration", "WAF migration", "zone"],
+  ["jobs", "Logpush jobs", "job"],
+  ["managed", "Managed by Pulumi", "object"],
+];
 
 export const CHARTS: readonly Chart[] = [
   {
@@ -68,79 +75,5 @@ export const CHARTS: readonly Chart[] = [
     bars: TASK_WORDS,
     of: ({ tasks }) => each(tasks, ({ kind }) => kind),
   },
-  {
-    id: "pageShield",
-    title: "Page Shield",
-    unit: "zone",
-    bars: pageShield,
-    of: (zone) => one(valueOf(zone.pageShield), ({ enabled }) => (enabled ? "on" : "off")),
-  },
-  {
-    id: "policies",
-    title: "Page Shield policies",
-    unit: "policy",
-    bars: policies,
-    of: (zone) => each(valueOf(zone.policies) ?? [], ({ effect }) => (effect in policies ? effect : "other")),
-  },
-  {
-    id: "scripts",
-    title: "Scripts",
-    unit: "script",
-    bars: scripts,
-    of: (zone) => {
-      const { malicious = 0, notScored = 0, seen = 0 } = valueOf(zone.scripts) ?? {};
-      return { malicious, notScored, other: seen - malicious - notScored };
-    },
-  },
-  {
-    id: "managedRulesets",
-    title: "Managed rulesets",
-    unit: "zone",
-    bars: managedRulesets,
-    of: (zone) => one(valueOf(protectionOf(zone)), String),
-  },
-  {
-    id: "owasp",
-    title: "OWASP Core Ruleset",
-    unit: "zone",
-    bars: owasp,
-    of: (zone) => one(valueOf(zone.owasp), ({ state }) => state),
-  },
-  {
-    id: "migration",
-    title: "WAF migration",
-    unit: "zone",
-    bars: migration,
-    of: (zone) => one(valueOf(zone.migration), ({ readiness }) => readiness),
-  },
-  {
-    id: "jobs",
-    title: "Logpush jobs",
-    unit: "job",
-    bars: jobs,
-    of: (zone) => each(valueOf(zone.jobs) ?? [], ({ state }) => state),
-  },
-  {
-    id: "managed",
-    title: "Managed by Pulumi",
-    unit: "object",
-    bars: managed,
-    of: (zone) => {
-      const objects = [zone.pageShield, zone.policies, zone.deployments, zone.jobs].flatMap(
-        (given): readonly { readonly stack?: string | null }[] => [valueOf(given) ?? []].flat(),
-      );
-      const marked = objects.filter(({ stack }) => stack !== undefined);
-      return each(marked, ({ stack }) => (stack === null ? "unmanaged" : "managed"));
-    },
-  },
+  ...TITLES.map(([id, title, unit]) => ({ id, title, unit, bars: MODEL_WORDS[id], of: COUNTS[id] })),
 ];
-
-function one<T>(value: T | undefined, bar: (value: T) => string): Counts {
-  return { [value === undefined ? "notReadable" : bar(value)]: 1 };
-}
-
-function each<T>(items: readonly T[], bar: (item: T) => string): Counts {
-  const counts: Record<string, number> = {};
-  for (const item of items) counts[bar(item)] = (counts[bar(item)] ?? 0) + 1;
-  return counts;
-}

@@ -1,7 +1,7 @@
 import type { Head, Zone } from "../model";
 import { deploymentsIn, exceptionCount, isOn, isWhole, mostBehind, protectionOf } from "../protection";
 import { textOf, valueOf } from "../readable";
-import { amount, capitalized, counted } from "./cells";
+import { amount, capitalized, counted, spelled } from "./cells";
 import { TASK_WORDS, type Tone } from "./charts";
 import type { SortKey } from "./rows";
 
@@ -22,10 +22,6 @@ export function nameOf(zone: Zone): string {
 }
 
 const READINESS = ["ready", "blocked", "notCounted", "underWay", "done", "retired"];
-const READINESS_WORDS: Readonly<Record<string, string>> = {
-  notCounted: "Not counted",
-  underWay: "Under way",
-};
 const PLANS = ["free", "pro", "business", "enterprise"];
 
 const COLUMNS: readonly Column[] = [
@@ -145,8 +141,7 @@ const COLUMNS: readonly Column[] = [
   {
     id: "migration",
     title: "WAF migration",
-    text: ({ migration }) =>
-      textOf(migration, ({ readiness }) => READINESS_WORDS[readiness] ?? capitalized(readiness)),
+    text: ({ migration }) => textOf(migration, ({ readiness }) => spelled(readiness)),
     tone: ({ migration }) =>
       ["ready", "blocked"].includes(valueOf(migration)?.readiness ?? "") ? "warn" : undefined,
     key: ({ migration }) => rankIn(READINESS, valueOf(migration)?.readiness),

@@ -1,4 +1,4 @@
-import { INVISIBLE, unicodeEscape } from "../../api/printable";
+import { visible } from "../../api/printable";
 
 /**
  * Creates elements without parsing markup, so that the content of zones, hosts and expressions is always shown as text.
@@ -49,13 +49,6 @@ export function barOf(share: number): Bar {
 export function link(text: string, address: string): HTMLElement {
   if (!address.startsWith("https://")) return element("span", {}, text);
   return element("a", { href: address, rel: "noreferrer noopener", target: "_blank" }, text);
-}
-
-/** Replaces invisible characters with their code points. Keeps line breaks and tabs. */
-export function visible(text: string): string {
-  return text.replace(INVISIBLE, (character) =>
-    character === "\n" || character === "\t" ? character : unicodeEscape(character),
-  );
 }
 
 function filled<E extends Element>(node: E, attributes: Attributes, children: readonly Child[]): E {

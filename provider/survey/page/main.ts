@@ -1,3 +1,4 @@
+import { add } from "../counts";
 import type { Head, Zone } from "../model";
 import { amount, counted, timeOf } from "./cells";
 import { CHARTS, TASK_WORDS, type Chart } from "./charts";
@@ -259,10 +260,7 @@ function isLeft(item: Item): boolean {
 function sumsOf(left: readonly Item[]): Sums {
   const sums: Record<string, Record<string, number>> = {};
   for (const { counts } of left)
-    for (const [chart, bars] of Object.entries(counts)) {
-      const sum = (sums[chart] ??= {});
-      for (const [bar, count] of Object.entries(bars)) sum[bar] = (sum[bar] ?? 0) + count;
-    }
+    for (const [chart, bars] of Object.entries(counts)) add((sums[chart] ??= {}), bars);
   return sums;
 }
 

@@ -1,3 +1,4 @@
+import type { Counts } from "../counts";
 import type { Head } from "../model";
 import { amount, counted } from "./cells";
 import { CHARTS, type Chart } from "./charts";
@@ -5,8 +6,6 @@ import { barOf, element } from "./dom";
 
 /** The charts with totals. Their bars are buttons that filter the zones. */
 
-/** How many objects belong to each bar. */
-type Counts = Readonly<Record<string, number>>;
 /** The counts by chart. */
 export type Sums = Readonly<Record<string, Counts>>;
 

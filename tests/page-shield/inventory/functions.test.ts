@@ -321,12 +321,11 @@ describe("warnings of inventorySources", () => {
 test("scriptSources with an inventory leaves out scripts that were seen but aren't approved", () => {
   const seen = ["https://cdn.example.com/a.js", "https://cdn.example.com/b.js", "https://other.example/c.js"];
   const scripts = seen.map((url) => ({ url, host: "www.shop.example", jsIntegrityScore: 90 }));
-  const detections = { version: 1, zoneId: api.zones.shop, scripts };
   const options = {
     inventory: inventory("https://cdn.example.com/a.js", "other.example"),
     granularity: "host",
   };
-  expect(scriptSources(detections, options)).toEqual({
+  expect(scriptSources(scripts, options)).toEqual({
     scriptSrc: ["https://cdn.example.com/a.js", "https://other.example"],
     leftOut: [
       {

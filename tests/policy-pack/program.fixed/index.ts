@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
 import {
   KvEntries,
@@ -39,18 +38,4 @@ new KvEntries("products", {
   namespaceId: catalog.id,
   entries: { kettle: "1" },
   prune: { prefix: "products/", maxDeletes: 20 },
-});
-
-/** Stands in for @pulumi/cloudflare's resource of the same type, whose plugin isn't installed in tests. */
-class WorkersScript extends pulumi.ComponentResource {
-  constructor(name: string, args: Record<string, unknown>) {
-    super("cloudflare:index/workersScript:WorkersScript", name);
-    this.registerOutputs(args);
-  }
-}
-
-new WorkersScript("shop", { scriptName: "shop", content: randomBytes(1_000).toString("base64") });
-new WorkersScript("small", {
-  scriptName: "small",
-  bindings: [{ type: "plain_text", name: "HOSTS", text: "s3cret".repeat(800) }],
 });

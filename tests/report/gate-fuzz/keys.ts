@@ -46,7 +46,7 @@ interface Sides {
   readonly namespaces: ReadonlyMap<string, string>;
 }
 
-/** Keys of others that are deleted or overwritten, and keys of the program if many are deleted. */
+/** Keys that others wrote and that are deleted or overwritten, and the program's own keys if many are deleted. */
 export function keyLosses({ before, after, were, are, namespaces }: Sides): KeyLoss[] {
   const lost: KeyLoss[] = [];
   const removed = new Map<Writer, number>();
@@ -61,7 +61,7 @@ export function keyLosses({ before, after, were, are, namespaces }: Sides): KeyL
       if (left?.has(key) === true) {
         const by = are.filter((each) => inIt(each) && each.keys.has(key));
         if (owners.length === 0)
-          lost.push({ by: entries(by), what: `${title}: key ${key} of others is overwritten` });
+          lost.push({ by: entries(by), what: `${title}: key ${key} that others wrote is overwritten` });
         continue;
       }
       for (const owner of owners) removed.set(owner, (removed.get(owner) ?? 0) + 1);
@@ -70,7 +70,10 @@ export function keyLosses({ before, after, were, are, namespaces }: Sides): KeyL
         (each) => inIt(each) && each.prunes !== undefined && key.startsWith(each.prunes),
       );
       const gone = left === undefined ? [{ kind: "KvNamespace", name: namespaces.get(namespace) ?? "" }] : [];
-      lost.push({ by: [...gone, ...entries(pruning)], what: `${title}: key ${key} of others is deleted` });
+      lost.push({
+        by: [...gone, ...entries(pruning)],
+        what: `${title}: key ${key} that others wrote is deleted`,
+      });
     }
   }
   for (const [owner, count] of removed) {

@@ -195,7 +195,7 @@ export function scene(seed: number, world: SceneWorld, rules: KnownRules): Scene
     edit(name, (each) => ({ ...each, inputs: { ...each.inputs, ...inputs } }));
   after = [...after, ...added];
   if (slots.has("space") && !after.some(({ name }) => name === nameOf("space"))) {
-    // Without the namespace, the program can't have its entries. Keys of others go with it.
+    // Without the namespace, the program can't have its entries. Keys that others wrote go with it.
     after = after.filter(({ name }) => name !== nameOf("keys"));
     othersKeys.push({ namespace: { title: "space" }, keys: maker.othersKeys() });
   }
@@ -375,6 +375,20 @@ function rareChange(
         }),
       ];
       return { before: policy("log"), after: policy("allow") };
+    }
+    case 4: {
+      // The exceptions of a new first rule also apply to someone else's rule of the same ruleset.
+      const rule = (name: string, more: JsonObject): Resource =>
+        resource("ManagedRulesetOverride", name, {
+          ...{ zoneId: zone, accountId: account, ref: `scene/${name}` },
+          ruleset: { id: managedRulesets.managed },
+          ...more,
+        });
+      const exceptions = [{ expression: "true", skip: { rulesets: [managedRulesets.managed] } }];
+      return {
+        others: rule("theirs", { expression: POSTS }),
+        after: [rule("preceding", { expression: "false", position: "first", exceptions })],
+      };
     }
     default:
       return {};

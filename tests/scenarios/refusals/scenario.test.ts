@@ -31,7 +31,7 @@ playScenario({
       run: "preview",
       program: "twice",
       code: "failure",
-      requests: 1, // The live check of the first one; the second is never registered.
+      requests: 1, // The live check of the first one.
       says: [/PageShieldSettings "(one|two)" and "(one|two)" both manage Page Shield in zone/],
     },
     {

@@ -55,6 +55,7 @@ playScenario({
       changes: { update: 1, unchanged: 5 },
       says: [/KvEntries bulk: \+0 ~0 -0/],
     },
+    { advanceSeconds: 60 }, // Until then, the listing has a key that an earlier update deleted.
     {
       run: "destroy",
       changes: { delete: 6 },

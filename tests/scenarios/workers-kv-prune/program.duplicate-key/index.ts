@@ -1,8 +1,9 @@
 import { writeFileSync } from "node:fs";
-import { KvEntries, KvNamespace } from "pulumi-edgeguard";
+import * as pulumi from "@pulumi/pulumi";
+import { KvEntries } from "pulumi-edgeguard";
 
 writeFileSync("entries.json", JSON.stringify([{ key: "b", value: "2" }]));
 
-const { id: namespaceId } = new KvNamespace("new", { title: "made by this program" });
+const namespaceId = new pulumi.Config().require("namespaceId");
 new KvEntries("inline", { namespaceId, entries: { a: "1", b: "1" } });
 new KvEntries("bulk", { namespaceId, file: "entries.json" });

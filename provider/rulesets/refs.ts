@@ -1,0 +1,23 @@
+import { createHash } from "node:crypto";
+import { MANAGED_RULES } from "../limits";
+import type { ProgramName } from "../runtime/lifecycle";
+
+/** The refs of rules that this package creates. A ref identifies a rule in a zone. */
+
+/** The prefix of default refs. */
+export const REF_PREFIX = "edgeguard/";
+
+/** Endings that only this package uses: for exceptions, and for deployments that it hasn't finished creating. */
+export const RESERVED_REF = /\/(?:exception\/[1-9]\d*|unfinished)$/;
+
+export const exceptionRef = (ref: string, number: number): string => `${ref}/exception/${number}`;
+
+/** The ref of a new deployment whose exceptions don't exist yet. Until they do, it's disabled. */
+export const unfinishedRef = (ref: string): string => `${ref}/unfinished`;
+
+/** Returns the default ref. A long one, or one with a reserved ending, is replaced with a digest. */
+export function defaultRef({ project, stack, name }: ProgramName): string {
+  const full = `${REF_PREFIX}${project}/${stack}/${name}`;
+  if (full.length <= MANAGED_RULES.MAX_DEFAULT_REF_CHARACTERS && !RESERVED_REF.test(full)) return full;
+  return `${REF_PREFIX}${createHash("sha256").update(full).digest("hex").slice(0, 40)}`;
+}
