@@ -20,6 +20,7 @@ export interface ProjectConfig {
   /** The file's name in messages. */
   readonly name: string;
   readonly format: "toml" | "json";
+  readonly text: string;
   readonly top: Section;
   readonly env: Readonly<Record<string, Section>>;
 }
@@ -63,7 +64,7 @@ export function readProjectConfig(io: Io, given: string | undefined): ProjectCon
     );
   }
   const { env = {}, ...top } = parsed.data;
-  return { path, name, format, top, env };
+  return { path, name, format, text, top, env };
 }
 
 export interface BindingRequest {
@@ -163,9 +164,25 @@ function read(path: string, name: string): string {
   }
 }
 
-function toml(name: string, text: string): unknown {
+function tomlParser(): typeof Toml {
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- the types of an import would be ESM, in a CommonJS file
-  const { parse, TomlError } = require("smol-toml") as typeof Toml;
+  return require("smol-toml") as typeof Toml;
+}
+
+/** Whether a text is valid TOML. */
+export function isToml(text: string): boolean {
+  const { parse, TomlError } = tomlParser();
+  try {
+    parse(text);
+    return true;
+  } catch (error) {
+    if (error instanceof TomlError) return false;
+    throw error;
+  }
+}
+
+function toml(name: string, text: string): unknown {
+  const { parse, TomlError } = tomlParser();
   try {
     return parse(text);
   } catch (error) {

@@ -482,7 +482,7 @@ describe("the evidence", () => {
     for (const cell of cellsOf(csv)) expect(cell).not.toMatch(/^[=+\-@\t\r]/);
     expect(cellsOf(csv)).toContain("'-2+3");
     expect(cellsOf(csv)).toContain(
-      "https://evil.example/line\nbreak.js\\r\n::error::boo\\u001b[31m\\u009b\\u202e\\u2066",
+      "https://evil.example/line\nbreak.js\\u000d\n::error::boo\\u001b[31m\\u009b\\u202e\\u2066",
     );
     expect(json(document).scripts.map(({ seen }) => seen.url)).toContain(HOSTILE);
     expect(schemaProblems("inventory-check.v1", json(document))).toEqual([]);

@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 type Args = Readonly<Record<string, unknown>>;
-const namespaceId = "0".repeat(32);
+const NAMESPACE_ID = "0".repeat(32);
 const operation = (): Operation => new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
 
 /** Why a program with these resources in one namespace is refused. */
@@ -32,7 +32,7 @@ async function refusals(program: Record<string, Args>, op = operation()): Promis
     all.push(
       ...(await op.refusals("KvEntries", {
         accountId: api.accounts.main,
-        namespaceId,
+        namespaceId: NAMESPACE_ID,
         ...args,
         __resourceName: name,
       })),
@@ -69,7 +69,7 @@ test.each<[string, string, Args, string | undefined]>([
       key === undefined
         ? []
         : [
-            `KvEntries "owner" prunes the prefix ${JSON.stringify(prefix)} in namespace ${namespaceId}, so it would delete ${JSON.stringify(key)}, which KvEntries "other" declares. Move all keys under the prefix to "owner", or choose a longer prefix.`,
+            `KvEntries "owner" prunes the prefix ${JSON.stringify(prefix)} in namespace ${NAMESPACE_ID}, so it would delete ${JSON.stringify(key)}, which KvEntries "other" declares. Move all keys under the prefix to "owner", or choose a longer prefix.`,
           ];
     expect(await refusals({ other, owner: owner(prefix) })).toEqual(refused);
     expect(await refusals({ owner: owner(prefix), other })).toEqual(refused);
@@ -97,7 +97,7 @@ test.each<[string, Args, Args, string]>([
 ])("refuses a key that two resources declare %s, and names both", async (_, one, other, key) => {
   writeFileSync(join(DIRECTORY, "b"), "4");
   expect(await refusals({ one, other })).toEqual([
-    `KvEntries "one" and "other" both declare the key ${JSON.stringify(key)} in namespace ${namespaceId}. Declare it in only one of them.`,
+    `KvEntries "one" and "other" both declare the key ${JSON.stringify(key)} in namespace ${NAMESPACE_ID}. Declare it in only one of them.`,
   ]);
   expect(await refusals({ one, third: inline("z") })).toEqual([]);
 });

@@ -1,4 +1,4 @@
-import { bindingOf, type ProjectConfig } from "../wrangler-config";
+import { bindingOf, isToml, type ProjectConfig } from "../wrangler-config";
 
 /** A new namespace, and the binding for it. */
 export interface CreatedNamespace {
@@ -10,7 +10,7 @@ export interface CreatedNamespace {
 
 /** The text to add to the configuration file, and what to do with it. */
 export interface Snippet {
-  /** The snippet for stdout, to append to a TOML file, unless that defines its namespaces as an inline array. */
+  /** The snippet for stdout. The file is always valid TOML after you append the snippet. */
   readonly text: string;
   /** The advice for stderr. */
   readonly advice: string;
@@ -38,15 +38,20 @@ export function snippetFor(config: ProjectConfig | undefined, created: CreatedNa
     return { text, advice };
   }
   const set = `${member} = ${JSON.stringify(id)}`;
+  const comment = `\n# binding = ${JSON.stringify(binding)}, ${set}\n`;
   if (existing !== undefined)
     return {
-      text: `\n# binding = ${JSON.stringify(binding)}, ${set}\n`,
+      text: comment,
       advice: `${where} already has the binding ${named}. Set ${set} in its table${replacing}.`,
     };
   const table = env === undefined ? "kv_namespaces" : `env.${tomlKey(env)}.kv_namespaces`;
   // The leading line break is for a file whose last line doesn't end with one.
   const text = `\n[[${table}]]\nbinding = ${JSON.stringify(binding)}\n${set}\n`;
-  return { text, advice: `Add to ${where}:` };
+  if (config === undefined || isToml(config.text + text)) return { text, advice: `Add to ${where}:` };
+  return {
+    text: comment,
+    advice: `${where} already defines ${table} as an inline array. Add { binding = ${JSON.stringify(binding)}, ${set} } to that array.`,
+  };
 }
 
 function tomlKey(text: string): string {
