@@ -1,4 +1,4 @@
-export { firstFew, pluralize, truncate } from "../api/printable";
+export { firstFew, pluralize, truncate } from "../api/words";
 
 /** JSON from the engine that no schema has checked yet. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };

@@ -169,7 +169,7 @@ test("records the rule if the create fails after adding it, and the next update 
   bench.api.fault({ match: { method: "POST", path: "/rules$" }, kind: "status", status: 400, message: "no" });
   const { message, recorded } = await bench.operation().failedUp(TYPE, declared);
   expect(message).toContain('Adding rule "edgeguard/site/dev/waf-1/exception/1"');
-  expect(await bench.ownRule(`${REF}-1`)).toMatchObject({ id: recorded?.id, enabled: false }); // It doesn't act without its exception.
+  expect(await bench.ownRule(`${REF}-1/unfinished`)).toMatchObject({ id: recorded?.id, enabled: false }); // It doesn't act without its exception.
   if (recorded === undefined) throw new Error("nothing was recorded");
   const repaired = await bench.operation().update(TYPE, recorded.inputs, recorded);
   expect(await bench.ownRule(`${REF}-1`)).toMatchObject({ id: recorded.id, enabled: true });

@@ -232,7 +232,7 @@ describe("an update", () => {
     expect(bench.writes()).toEqual(["PATCH /{id}/rules/{id}"]);
     expect(await bench.ownRule(String(declared["ref"]))).toMatchObject({ id: recorded.id, ...wanted });
     const versions =
-      "version" in change ? [expect.stringContaining("pinned to 87 (88 is available)")] : undefined;
+      "version" in change ? [expect.stringContaining("pinned to 87 (the latest is 88)")] : undefined;
     await bench.expectNoChanges(declared, changed, versions);
   });
 

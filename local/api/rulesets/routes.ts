@@ -43,6 +43,11 @@ function accountRoutes(app: ApiRouter, root: string, { state: { rulesets }, sett
     GET: (c) =>
       listResponse(c, rulesets.catalog.all().map(wire.managedToWire), readQuery(c, query), settings),
   });
+  route(app, `${root}/phases/:phase/entrypoint`, {
+    GET: (c) => {
+      throw entryPointAbsent(readPhase(c));
+    },
+  });
   route(app, `${root}/:rulesetId`, { GET: (c) => detail(c, known(c).at(-1)) });
   // Our OpenAPI subset doesn't have versions; their form is that of the other routes.
   route(app, `${root}/:rulesetId/versions`, { GET: (c) => ok(c, known(c).map(wire.managedToWire)) });
