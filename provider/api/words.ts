@@ -1,0 +1,21 @@
+import { formatNumber } from "../limits/workers";
+
+/** Formats a count with its noun: "1 rule", "1,200 rules", "3 entries". */
+export function pluralize(count: number, noun: string): string {
+  const plural = /[^aeiou]y$/.test(noun) ? `${noun.slice(0, -1)}ies` : `${noun}s`;
+  return `${formatNumber(count)} ${count === 1 ? noun : plural}`;
+}
+
+/** Names the first items, and counts the others: `a, b and 3 more`. */
+export function firstFew(items: readonly string[], most: number): string {
+  const others = items.length - most;
+  return others <= 0
+    ? items.join(", ")
+    : `${items.slice(0, most).join(", ")} and ${formatNumber(others)} more`;
+}
+
+/** Shortens a text without splitting a surrogate pair. */
+export function truncate(text: string, limit: number): string {
+  if (text.length <= limit) return text;
+  return `${text.slice(0, limit - 1).replace(/[\ud800-\udbff]$/, "")}…`;
+}
