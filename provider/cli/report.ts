@@ -1,7 +1,7 @@
-import { escapeInvisible } from "../api/printable";
+import { escapeInvisible } from "../basics/printable";
 import { text as textOf } from "node:stream/consumers";
 import { Argument, InvalidArgumentError, Option, type Command } from "commander";
-import type * as Reports from "../report";
+import type * as Reports from "../report/index";
 import { CommandError, DriftError, UsageError } from "../terminal/errors";
 import { readText } from "../terminal/files";
 import { print, type Io } from "../terminal/io";

@@ -1,5 +1,5 @@
-import { digestOf } from "../runtime/digest";
-import { compareText } from "../runtime/values";
+import { digestOf } from "../basics/digest";
+import { compareText } from "../basics/words";
 import type { DriftReport } from "./drift/model";
 import { COUNTED, type Gate, type Message, type Report } from "./model";
 import { name as nameOf, say, someOf, type Phrase } from "./phrase";

@@ -1,6 +1,6 @@
-import { reportDrift } from "../../provider/report";
+import { reportDrift } from "../../provider/report/index";
 import { EFFECTS } from "../../provider/report/effects";
-import type { JsonObject } from "../../provider/runtime/values";
+import type { JsonObject } from "../../provider/basics/json";
 import { schemaProblems } from "../support/published";
 import {
   driftIn,

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { rulesetRecord } from "../../rulesets/impact";
 import { ADOPTED } from "../../runtime/adopted";
-import { omit, sameJson } from "../../runtime/values";
+import { omit, sameJson } from "../../basics/json";
 import {
   byName,
   errorsOf,

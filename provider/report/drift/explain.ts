@@ -1,5 +1,4 @@
-import { omitAbsent } from "../../runtime/members";
-import { ownMember, type JsonObject } from "../../runtime/values";
+import { omitAbsent, ownMember, type JsonObject } from "../../basics/json";
 import { EFFECTS } from "../effects";
 import { name as nameOf, say, value, words, type Phrase } from "../phrase";
 import type { Sides } from "../plan";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { members, schemaUrl } from "../../runtime/published";
+import { members, schemaUrl } from "../../basics/published";
 import { block, message, named, phrase } from "../model";
 
 /** The name of the document's schema. */
