@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { formatNumber } from "../limits/workers";
-import { listed, type ImpactRecord, type Listed, type ShapeOf } from "../runtime/impact";
-import type { Messages } from "../runtime/lifecycle";
+import { Listed, type ImpactRecord, type RecordShape } from "../runtime/impact";
 import { quoteKeys, withEscapes } from "./entry";
 
 /** What an operation finds out about a `KvEntries`, and the messages about it. */
@@ -27,15 +26,15 @@ export interface EntriesImpact extends ImpactRecord {
 }
 
 export const entriesRecord = {
-  keys: listed.exactOptional(),
-  added: listed.exactOptional(),
-  changed: listed.exactOptional(),
-  removed: listed.exactOptional(),
-  prunes: listed.exactOptional(),
-  overwrites: listed.exactOptional(),
-  adopts: listed.exactOptional(),
+  keys: Listed.schema.exactOptional(),
+  added: Listed.schema.exactOptional(),
+  changed: Listed.schema.exactOptional(),
+  removed: Listed.schema.exactOptional(),
+  prunes: Listed.schema.exactOptional(),
+  overwrites: Listed.schema.exactOptional(),
+  adopts: Listed.schema.exactOptional(),
   unchecked: z.int().exactOptional(),
-} as const satisfies ShapeOf<Omit<EntriesImpact, keyof ImpactRecord>>;
+} as const satisfies RecordShape<EntriesImpact>;
 
 /** What the report needs to have been looked at before it rules out a loss. */
 export const SEEN = {
@@ -46,7 +45,7 @@ export const SEEN = {
 } as const;
 
 /** @param who the beginning of each message, such as `KvEntries products`. */
-export function entriesMessages(found: unknown, who: string): Messages {
+export function entriesMessages(found: unknown, who: string): Record<"infos" | "warnings", string[]> {
   const {
     added,
     changed,

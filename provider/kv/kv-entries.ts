@@ -27,9 +27,8 @@ import { json, record } from "../basics/schemas";
 import type { Listed } from "../runtime/impact";
 import { AdoptionError } from "../runtime/adoption";
 import type { CheckFailure } from "../runtime/inputs";
-import { defineLifecycle, type Context, type Findings } from "../runtime/lifecycle";
-import { edgeResource, refuseProto } from "../runtime/resource";
-import { redactStrings } from "../runtime/secrets";
+import type { Context, Findings } from "../runtime/lifecycle";
+import { defineResource, refuseProto } from "../runtime/resource";
 import { hasUnknown } from "../runtime/engine-values";
 import { pick, type JsonObject } from "../basics/json";
 import { pluralize } from "../basics/words";
@@ -80,7 +79,7 @@ const computed = z.object({
 
 const SOURCES = ["entries", "file", "directory"] as const;
 
-export const kvEntries = defineLifecycle({
+export const kvEntries = defineResource({
   type: "KvEntries",
   compositeId: new CompositeId(["<account ID>/<namespace ID>"]),
   importedWith: "--only kv --with-values",
@@ -104,7 +103,7 @@ export const kvEntries = defineLifecycle({
   // Digests are compared, so moving the same content elsewhere isn't a change.
   compared: { ignore: ["entries", "file", "directory", "defaults"], also: ["digest", "drift"] },
   replaceOn: ["accountId", "namespaceId"],
-  secret: { entries: redactStrings },
+  secret: { entries: (redactor, given) => redactor.addStrings(given) },
   // A short value can be guessed from its digest within seconds.
   secretOutputs: ["manifest", "digest", "fileHash", "index"],
   fromSettings: { accountId: ({ accountId }) => accountId },
@@ -508,7 +507,7 @@ export interface KvEntriesArgs {
  * @see `PUT /accounts/{account_id}/storage/kv/namespaces/{namespace_id}/bulk`
  * @see `POST /accounts/{account_id}/storage/kv/namespaces/{namespace_id}/bulk/delete`
  */
-export class KvEntries extends edgeResource<KvEntriesArgs>()(kvEntries) {
+export class KvEntries extends kvEntries.base<KvEntriesArgs>() {
   /** How many entries are declared. */
   declare readonly keys: pulumi.Output<number>;
   /** The total size of the values in bytes, as stored. */

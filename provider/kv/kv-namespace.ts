@@ -5,16 +5,15 @@ import { namespacesPath } from "./address";
 import { keysOf } from "./namespace-keys";
 import { listKeys, listNamespacesOf } from "./listing";
 import { KV } from "../limits/index";
-import { pendingAdoption, type Adopted, type Adoption } from "../runtime/adopted";
-import { adopt as adoptExisting, AdoptionError, RENAME_HINT, sharedIdHint } from "../runtime/adoption";
-import { defineLifecycle, type Context, type Findings } from "../runtime/lifecycle";
-import { edgeResource } from "../runtime/resource";
+import type { Adopted } from "../runtime/adopted";
+import { adopt as adoptExisting, AdoptionError, RENAME_HINT } from "../runtime/adoption";
+import type { Context, Findings } from "../runtime/lifecycle";
+import { defineResource } from "../runtime/resource";
 import { hasUnknown } from "../runtime/engine-values";
 import { pluralize } from "../basics/words";
 import { CompositeId } from "../runtime/composite-id";
 import { accountId, adopt, type Adopt, type LiteralUnion } from "../runtime/fields";
 import { LOCK } from "../runtime/locks";
-import { createOnce } from "../runtime/creation";
 import { SEEN } from "./impact";
 
 const args = z.object({
@@ -30,7 +29,7 @@ const args = z.object({
   forceDestroy: z.boolean().exactOptional(),
 });
 
-export const kvNamespace = defineLifecycle({
+export const kvNamespace = defineResource({
   type: "KvNamespace",
   compositeId: new CompositeId(["<account ID>/<namespace ID>"]),
   importedWith: "--only kv",
@@ -38,8 +37,8 @@ export const kvNamespace = defineLifecycle({
   upgrades: {},
   args,
   computed: z.object({ fullTitle: z.string() }),
-  computedInputs: ["fullTitle"],
-  pending: (declared) => ["fullTitle", ...pendingAdoption(declared)],
+  computedInputs: ["fullTitle", "adopted"],
+  pending: () => ["fullTitle"],
   derivedFrom: { fullTitle: ["title"] },
   replaceOn: ["accountId"],
   claims: [
@@ -111,7 +110,7 @@ export const kvNamespace = defineLifecycle({
     const find = (): Promise<Namespace | undefined> => namespaceByTitle(ctx, args.accountId, title);
     const what = `Creating namespace ${JSON.stringify(title)}`;
     try {
-      const { id } = await createOnce(ctx, {
+      const { id } = await ctx.createOnce({
         path: namespacesPath(args.accountId),
         id: ({ id }: Namespace) => id,
         what: `namespace ${JSON.stringify(title)}`,
@@ -258,7 +257,7 @@ export interface KvNamespaceArgs {
  * @see `PUT /accounts/{account_id}/storage/kv/namespaces/{namespace_id}`
  * @see `DELETE /accounts/{account_id}/storage/kv/namespaces/{namespace_id}`
  */
-export class KvNamespace extends edgeResource<KvNamespaceArgs>()(kvNamespace) {
+export class KvNamespace extends kvNamespace.base<KvNamespaceArgs>() {
   /** The title in the account: `title`, followed by `_preview` for a preview namespace. */
   declare readonly fullTitle: pulumi.Output<string>;
   /** The existing namespace that the resource adopted when it was created. */
@@ -340,7 +339,7 @@ async function decideAdoption(
   ctx: Context,
   args: Address & { readonly adopt?: Adopt | undefined; readonly forceDestroy?: boolean | undefined },
   { id }: Namespace,
-): Promise<{ readonly adopts?: Adoption }> {
+): Promise<Pick<Findings, "adopts">> {
   const title = JSON.stringify(fullTitle(args.title, args.preview));
   if (ctx.holding(id) === "changing") throw new AdoptionError(renamePending(args, { id }));
   let more = "The namespace keeps its keys.";
@@ -369,16 +368,7 @@ async function decideAdoption(
   const onDestroy =
     args.forceDestroy === true ? "deletes it with all its keys" : "deletes it once it has no keys";
   const object = `namespace ${id} in account ${args.accountId}`;
-  return {
-    adopts: {
-      what: `KvNamespace ${title}`,
-      object,
-      found: {},
-      onDestroy,
-      more,
-      afterwards: sharedIdHint(id),
-    },
-  };
+  return { adopts: { what: `KvNamespace ${title}`, object, found: {}, onDestroy, more } };
 }
 
 function renamePending({ title, preview }: Address, { id }: Pick<Namespace, "id">): string {

@@ -1,6 +1,5 @@
 import { isNotFound } from "../api/errors";
-import type { Context, Findings, LiveChecks } from "../runtime/lifecycle";
-import { unlessForbidden } from "../runtime/live";
+import type { Context, Findings } from "../runtime/lifecycle";
 import { nearest } from "../basics/nearest";
 import { sameJson, type JsonObject } from "../basics/json";
 import { adoptionOf, findJobToAdopt } from "./adopt-job";
@@ -22,7 +21,7 @@ interface Request {
   readonly olds: JsonObject;
 }
 
-export function checkJobLive({ ctx, args, olds }: Request): Promise<LiveChecks> {
+export function checkJobLive({ ctx, args, olds }: Request): Promise<readonly (() => Promise<Findings>)[]> {
   const scope = scopeOf(args);
   // 1. An existing job that can't be adopted fails the preview.
   const existing = async (): Promise<Findings> => {
@@ -55,7 +54,7 @@ export function checkJobLive({ ctx, args, olds }: Request): Promise<LiveChecks> 
   if (!wantsFields) return Promise.resolve([existing]);
   // Only "all" also needs the list during the update. Otherwise, a missing permission is just a warning.
   const isNeeded = args.outputOptions?.fieldNames === "all";
-  const informing = async (): Promise<Findings> => (await unlessForbidden(ctx, fields)) ?? {};
+  const informing = async (): Promise<Findings> => (await ctx.unlessForbidden(fields)) ?? {};
   return Promise.resolve([existing, isNeeded ? fields : informing]);
 }
 

@@ -10,8 +10,8 @@ import { configuration, toWire, type MigrationRule } from "./rules";
 import { readEntryPoint, readState } from "./api";
 import { isDeployed, observe, type Observation } from "./observation";
 import { isFurther, stateText, TARGETS, type Target } from "./state";
-import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
-import { edgeResource } from "../runtime/resource";
+import { PartialFailure, type Context } from "../runtime/lifecycle";
+import { defineResource } from "../runtime/resource";
 import { hasUnknown, UNKNOWN } from "../runtime/engine-values";
 import { pick, sameJson } from "../basics/json";
 import { pluralize } from "../basics/words";
@@ -62,7 +62,7 @@ type MigrationArgs = z.output<typeof args>;
 /** Arguments that the confirmation covers. If one of them changes, the confirmation is checked again. */
 const CONFIRMED_ARGS = ["zoneId", "target", "confirm"] as const;
 
-export const wafMigration = defineLifecycle({
+export const wafMigration = defineResource({
   type: "WafMigration",
   compositeId: new CompositeId(["<zone ID>"]),
   schemaVersion: 1,
@@ -340,7 +340,7 @@ export interface WafMigrationArgs {
  * @see `GET /zones/{zone_id}/waf_migration/config`
  * @see `PUT /zones/{zone_id}/rulesets/phases/http_request_firewall_managed/entrypoint`
  */
-export class WafMigration extends edgeResource<WafMigrationArgs>()(wafMigration) {
+export class WafMigration extends wafMigration.base<WafMigrationArgs>() {
   /** Whether Cloudflare says that the zone can migrate. Absent if the zone was already finished when first read. */
   declare readonly compatible: pulumi.Output<boolean | undefined>;
   /** The zone's state: `start`, `validation`, `finished` or `retired`, otherwise Cloudflare's own word or `unknown`. */

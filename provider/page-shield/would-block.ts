@@ -1,6 +1,5 @@
-import { listOf } from "../runtime/impact";
+import { Listed } from "../runtime/impact";
 import type { Context } from "../runtime/lifecycle";
-import { unlessForbidden } from "../runtime/live";
 import { nearest } from "../basics/nearest";
 import { formatNumber } from "../limits/workers";
 import { coveredHosts } from "./covered-hosts";
@@ -29,7 +28,7 @@ export async function computeWouldBlock(ctx: Context, args: EnforcedPolicy): Pro
     complete: true, // A script that can't be read may be one that the policy would block.
   };
   const scripts = await ctx.once(`active scripts of ${zoneId}`, () =>
-    unlessForbidden(ctx, () => listDetected(ctx.api, SCRIPTS, active)),
+    ctx.unlessForbidden(() => listDetected(ctx.api, SCRIPTS, active)),
   );
   if (scripts === undefined) return undefined;
 
@@ -66,7 +65,7 @@ export function wouldBlockOf(
     count: blocked.length,
     seen: uniqueUrls(covered).length,
     scripts: blocked.slice(0, SHOWN_SCRIPTS).map(shownUrl),
-    digest: listOf(blocked).digest,
+    digest: Listed.of(blocked).digest,
   };
 }
 

@@ -1,6 +1,7 @@
 import { printable } from "../basics/printable";
-import { KEPT, SAVED_PLAN, failureText, type ResourceType } from "./resource-type";
-import { ADOPTED, adoptionLine } from "./adopted";
+import { ADOPTED, adoptionLine, pendingAdoption } from "./adopted";
+import { HIDDEN, KEPT } from "./hidden";
+import { failureText, type ResourceType } from "./resource-type";
 import { IMPACT, revisionOf } from "./impact";
 import type { Host } from "./host";
 import { checkInputs, type CheckFailure } from "./inputs";
@@ -98,8 +99,9 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
   }
   // 6. Inputs that only the update will know: at an update, no argument is unknown.
   if (!same) {
-    const isSaved = news[SAVED_PLAN] === true;
-    const later = lifecycle.pending?.({ inputs, olds, isNew: isReplaced }) ?? [];
+    const isSaved = news[HIDDEN.savedPlan] === true;
+    const later = [...(lifecycle.pending?.({ inputs, olds }) ?? [])];
+    if (resource.computedInputs.includes(ADOPTED)) later.push(...pendingAdoption(inputs, isReplaced));
     const open = isSaved ? later.filter((key) => lifecycle.informs?.includes(key) === true) : [];
     if (unknown.length > 0 || (isSaved && skipped.length > 0))
       open.push(...later.filter((key) => !(key in inputs)));
@@ -111,7 +113,7 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
   // 7. What was found, for a resource that the update may change: also if it couldn't look whether it will.
   if (!same || collected.hasPendingWork || skipped.length > 0) {
     const { members, record } = await collected.impact(host, olds, pick(inputs, namesOfSecrets(news)));
-    inputs[IMPACT] = news[SAVED_PLAN] === true ? UNKNOWN : record;
+    inputs[IMPACT] = news[HIDDEN.savedPlan] === true ? UNKNOWN : record;
     host.tell(lifecycle.messages?.(members, { name: about.name, args: inputs }) ?? {});
   }
   if (problems.length === 0)

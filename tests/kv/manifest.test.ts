@@ -5,7 +5,7 @@ import { decodeManifest, encodeManifest, ManifestError, type Manifest } from "..
 import { compare } from "../../provider/kv/converge";
 import { summaryOf } from "../../provider/kv/impact";
 import { openSource } from "../../provider/kv/declaration";
-import { listOf } from "../../provider/runtime/impact";
+import { Listed } from "../../provider/runtime/impact";
 
 /** Repeatable numbers, so that a failing run can be repeated. */
 function random(seed: number): (below: number) => number {
@@ -257,7 +257,7 @@ describe("the preview's summary line", () => {
     ],
     ["the start of a long key", ["k".repeat(150)], [], [], `+1 ~0 -0 (+${"k".repeat(99)}…)`],
   ])("shows %s", (_title, added, changed, removed, expected) => {
-    const lists = { added: listOf(added), changed: listOf(changed), removed: listOf(removed) };
+    const lists = { added: Listed.of(added), changed: Listed.of(changed), removed: Listed.of(removed) };
     expect(summaryOf(lists)).toBe(expected);
   });
 });
