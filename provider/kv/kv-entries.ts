@@ -33,15 +33,15 @@ import { hasUnknown } from "../runtime/engine-values";
 import { pick, type JsonObject } from "../basics/json";
 import { pluralize } from "../basics/words";
 import { CompositeId } from "../runtime/composite-id";
-import { accountId, adopt, hexId, type Adopt, type LiteralUnion } from "../runtime/fields";
+import { ID, adopt, type Adopt, type LiteralUnion } from "../runtime/fields";
 import { LOCK } from "../runtime/locks";
 
 /** Any JSON, but without the recursive type: TypeScript would expand it endlessly in policies on the whole stack. */
 const anyJson: z.ZodType = json;
 
 const args = z.object({
-  accountId,
-  namespaceId: hexId(
+  accountId: ID.account,
+  namespaceId: ID.of(
     "a namespace ID",
     "Use the ID of a KvNamespace, or find an ID with `edgeguard kv namespace list`.",
   ),
@@ -98,8 +98,6 @@ export const kvEntries = defineResource({
     ...(file === undefined ? [] : ["fileHash"]),
   ],
   informs: ["index"],
-  // The class never passes a digest. If there's one, `ignoreChanges` has restored the recorded one.
-  hints: ["digest"],
   // Digests are compared, so moving the same content elsewhere isn't a change.
   compared: { ignore: ["entries", "file", "directory", "defaults"], also: ["digest", "drift"] },
   replaceOn: ["accountId", "namespaceId"],
@@ -127,12 +125,12 @@ export const kvEntries = defineResource({
   // A new namespace has no ID in a preview, but its entries are still checked.
   deriveWithout: ["accountId", "namespaceId", "entries", "adopt", "prune", "verify"],
 
-  async derive({ ctx, args, olds, hints }) {
+  async derive({ ctx, args, olds, given }) {
     const property = SOURCES.find((name) => args[name] !== undefined) ?? "entries";
     const who = subjectOf(ctx, args.namespaceId);
     try {
       const same =
-        ignoredContent(args, olds, hints) ??
+        ignoredContent(args, olds, given) ??
         (olds["drift"] === undefined && olds["index"] !== undefined
           ? await unchangedFile(args, olds)
           : undefined);
@@ -546,8 +544,9 @@ function isNew(args: NamespaceAddress, olds: JsonObject): boolean {
 }
 
 /** Returns the recorded content if `ignoreChanges` lists the source, so that the source isn't read. */
-function ignoredContent(args: NamespaceAddress, olds: JsonObject, hints: JsonObject): JsonObject | undefined {
-  const isIgnored = hints["digest"] !== undefined && hints["digest"] === olds["digest"] && !isNew(args, olds);
+function ignoredContent(args: NamespaceAddress, olds: JsonObject, given: JsonObject): JsonObject | undefined {
+  // The class never passes a digest. If there's one, `ignoreChanges` has restored the recorded one.
+  const isIgnored = given["digest"] !== undefined && given["digest"] === olds["digest"] && !isNew(args, olds);
   // Drift stays recorded, because an update may not read the source to repair it.
   return isIgnored ? pick(olds, ["keys", "bytes", "digest", "fileHash", "drift"]) : undefined;
 }

@@ -12,12 +12,12 @@ import { defineResource } from "../runtime/resource";
 import { hasUnknown } from "../runtime/engine-values";
 import { pluralize } from "../basics/words";
 import { CompositeId } from "../runtime/composite-id";
-import { accountId, adopt, type Adopt, type LiteralUnion } from "../runtime/fields";
+import { ID, adopt, type Adopt, type LiteralUnion } from "../runtime/fields";
 import { LOCK } from "../runtime/locks";
 import { SEEN } from "./impact";
 
 const args = z.object({
-  accountId,
+  accountId: ID.account,
   title: z
     .string()
     .min(1, "must not be empty")

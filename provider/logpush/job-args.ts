@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { LOGPUSH } from "../limits/index";
-import { accountId, adopt, zoneId } from "../runtime/fields";
+import { ID, adopt } from "../runtime/fields";
 import { errorMessages } from "../basics/schemas";
 import type { Rule } from "../runtime/lifecycle";
 import { EXTRA } from "../runtime/extra";
@@ -119,8 +119,8 @@ export const datasetName = z.string().regex(/^[a-z][a-z0-9_]*$/, {
 });
 
 export const jobArgs = z.object({
-  zoneId: zoneId.exactOptional(),
-  accountId: accountId.exactOptional(),
+  zoneId: ID.zone.exactOptional(),
+  accountId: ID.account.exactOptional(),
   name: boundedString(LOGPUSH.MAX_NAME_CHARACTERS),
   dataset: datasetName,
   destinationConf,

@@ -16,7 +16,7 @@ import { hasUnknown, UNKNOWN } from "../runtime/engine-values";
 import { pick, sameJson } from "../basics/json";
 import { pluralize } from "../basics/words";
 import { CompositeId } from "../runtime/composite-id";
-import { zoneId, type LiteralUnion } from "../runtime/fields";
+import { ID, type LiteralUnion } from "../runtime/fields";
 import { LOCK } from "../runtime/locks";
 
 /** A timeout: seconds, or text with hours, minutes and seconds. Its canonical form is seconds. */
@@ -42,7 +42,7 @@ const timeout = z
 const MAX_WAIT_SECONDS = 86_400;
 
 const args = z.object({
-  zoneId,
+  zoneId: ID.zone,
   plan: z.enum(["pro", "business", "enterprise"]).exactOptional(),
   target: z.enum(TARGETS),
   configuration: configuration.exactOptional(),

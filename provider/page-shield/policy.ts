@@ -6,7 +6,7 @@ import type { Adopted } from "../runtime/adopted";
 import { adopt as adoptExisting, RENAME_HINT } from "../runtime/adoption";
 import { BooleanMember, type BooleanForm } from "../runtime/boolean-form";
 import { CompositeId } from "../runtime/composite-id";
-import { adopt, zoneId, type Adopt, type LiteralUnion } from "../runtime/fields";
+import { ID, adopt, type Adopt, type LiteralUnion } from "../runtime/fields";
 import { record } from "../basics/schemas";
 import type { Context, Findings } from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
@@ -48,7 +48,7 @@ const value = cspInput.transform((given, ctx) => {
 });
 
 const args = z.object({
-  zoneId,
+  zoneId: ID.zone,
   description: z.string().min(1, "is empty. Describe the policy in a few words"),
   action: z.enum(["log", "allow", "add_reporting_directives"]),
   expression,

@@ -2,7 +2,7 @@ import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { mayHaveBeenApplied } from "../api/errors";
 import { CompositeId } from "../runtime/composite-id";
-import { zoneId, type LiteralUnion } from "../runtime/fields";
+import { ID, type LiteralUnion } from "../runtime/fields";
 import { PartialFailure, type Context } from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
 import { omitAbsent, pick, type JsonObject } from "../basics/json";
@@ -31,7 +31,7 @@ const settingsShape = z.object({
 type Values = z.infer<typeof settingsShape>;
 
 const args = z.object({
-  zoneId,
+  zoneId: ID.zone,
   ...settingsShape.shape,
   onDestroy: z.enum(["restore", "keep"]).exactOptional(),
 });

@@ -2,7 +2,7 @@ import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { expression, expressionWarning, isSameExpression } from "../rules-language/argument";
 import { CompositeId } from "../runtime/composite-id";
-import { accountId, adopt, zoneId, type Adopt, type LiteralUnion } from "../runtime/fields";
+import { ID, adopt, type Adopt, type LiteralUnion } from "../runtime/fields";
 import type { Adopted } from "../runtime/adopted";
 import type { Context, Findings } from "../runtime/lifecycle";
 import type { CheckFailure } from "../runtime/inputs";
@@ -77,8 +77,8 @@ import { asDeclared } from "./skip";
 import type { ZoneRule } from "./wire";
 
 const args = z.object({
-  zoneId,
-  accountId,
+  zoneId: ID.zone,
+  accountId: ID.account,
   ruleset: declared.ruleset,
   version: declared.version.exactOptional(),
   expression: expression.default("true"),
@@ -121,7 +121,6 @@ export const managedRulesetOverride = defineResource({
     previous: ["ref", "description", "expression", "exceptions"],
   },
   record: rulesetRecord,
-  hints: [HIDDEN.savedPlan],
   pending: ({ inputs }) => ["expansion", ...(mayNameRules(inputs) ? ["ruleIds"] : [])],
   informs: ["expansion"],
   compared: { ignore: [], also: ["drift"] },
@@ -206,9 +205,9 @@ export const managedRulesetOverride = defineResource({
   ],
 
   // The recorded IDs stay even if a live check isn't possible. A saved plan leaves them open if the update adds others.
-  derive({ ctx, args, olds, hints }) {
+  derive({ ctx, args, olds, given }) {
     declaredDeployments(ctx).set(`${args.zoneId} ${args.ref}`, args);
-    const isOpen = hints[HIDDEN.savedPlan] === true && !isWhollyRecorded(args, olds);
+    const isOpen = given[HIDDEN.savedPlan] === true && !isWhollyRecorded(args, olds);
     return Promise.resolve({
       computed: { ruleIds: isOpen ? undefined : stillNamed(args, recordedRuleIds(olds)) },
     });

@@ -73,7 +73,7 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
   if (problems.length === 0 && lifecycle.derive !== undefined && !hasUnknownInputs) {
     const args = hasUnknown(inputs) ? (inputs as Args<Shape>) : resource.args(inputs); // `derive` ignores unknown inputs.
     const ctx = host.context(lifecycle.type, about, host.probe);
-    add(await lifecycle.derive({ ctx, args, olds, hints: resource.hints(news) }));
+    add(await lifecycle.derive({ ctx, args, olds, given: news }));
   }
 
   // 4. Unchanged: earlier computed inputs still hold. What was found doesn't: it was about another operation.

@@ -227,8 +227,6 @@ interface Data<Shape extends z.ZodRawShape, Computed extends object> {
   readonly equal?: Readonly<
     Partial<Record<string, (before: unknown, after: unknown, recorded: JsonObject) => boolean>>
   >;
-  /** Names of additional inputs that the class passes to the check. They begin with underscores and aren't recorded. */
-  readonly hints?: readonly string[];
   /** Arguments that default to one of the stack's settings. */
   readonly fromSettings?: Readonly<Record<string, (settings: Settings) => unknown>>;
   /** The names that the program uses for arguments that the class renames, for error messages. */
@@ -268,8 +266,8 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
     readonly ctx: Context;
     readonly args: Args<Shape>;
     readonly olds: JsonObject;
-    /** The additional inputs that the class passed to the check. They aren't recorded. */
-    readonly hints: JsonObject;
+    /** The inputs as the engine sent them, including what isn't an argument. */
+    readonly given: JsonObject;
   }): Promise<Findings>;
   /** 3. Called by check: whether `live` is called in every preview, not only for a new or changed resource. */
   liveAlways?(args: Args<Shape>): boolean;

@@ -26,18 +26,12 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
 
   /** Returns what the user wrote, without the inputs that the class, the engine and the check add. */
   written(inputs: JsonObject): JsonObject {
-    const { hints = [] } = this.lifecycle;
-    return omit(inputs, [...Object.values(HIDDEN), ...hints, ...this.computedInputs]);
+    return omit(inputs, [...Object.values(HIDDEN), ...this.computedInputs]);
   }
 
   /** Whether a read is for `get`. If so, the engine passes only the inputs that the class itself adds. */
   isGet(props: JsonObject): boolean {
     return Object.keys(props).every((name) => name.startsWith("__"));
-  }
-
-  /** Returns the inputs other than arguments that the class passes to the check. */
-  hints(inputs: JsonObject): JsonObject {
-    return pick(inputs, this.lifecycle.hints ?? []);
   }
 
   /** Returns the resource's name in the program, and its secret arguments. */

@@ -114,7 +114,7 @@ export interface ReadableClass {
 }
 
 /** A resource type: what the engine calls, and the base of its class. */
-interface DefinedResource<Shape extends z.ZodRawShape> {
+export interface DefinedResource<Shape extends z.ZodRawShape> {
   /** The provider's methods, with the type's facts. */
   readonly verbs: Verbs;
   /** Returns the base class, which has every argument as an output. The class declares only computed outputs. */
