@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { formatNumber } from "../limits/workers";
-import { Listed, type ImpactRecord, type RecordShape } from "../runtime/impact";
+import { LISTED, type Listed, type ImpactRecord, type RecordShape } from "../runtime/impact";
 import { quoteKeys, withEscapes } from "./entry";
 
 /** What an operation finds out about a `KvEntries`, and the messages about it. */
@@ -26,13 +26,13 @@ export interface EntriesImpact extends ImpactRecord {
 }
 
 export const entriesRecord = {
-  keys: Listed.schema.exactOptional(),
-  added: Listed.schema.exactOptional(),
-  changed: Listed.schema.exactOptional(),
-  removed: Listed.schema.exactOptional(),
-  prunes: Listed.schema.exactOptional(),
-  overwrites: Listed.schema.exactOptional(),
-  adopts: Listed.schema.exactOptional(),
+  keys: LISTED.schema.exactOptional(),
+  added: LISTED.schema.exactOptional(),
+  changed: LISTED.schema.exactOptional(),
+  removed: LISTED.schema.exactOptional(),
+  prunes: LISTED.schema.exactOptional(),
+  overwrites: LISTED.schema.exactOptional(),
+  adopts: LISTED.schema.exactOptional(),
   unchecked: z.int().exactOptional(),
 } as const satisfies RecordShape<EntriesImpact>;
 

@@ -1,4 +1,4 @@
-import { Listed } from "../runtime/impact";
+import { LISTED } from "../runtime/impact";
 import type { Context } from "../runtime/lifecycle";
 import { nearest } from "../basics/nearest";
 import { formatNumber } from "../limits/workers";
@@ -65,7 +65,7 @@ export function wouldBlockOf(
     count: blocked.length,
     seen: uniqueUrls(covered).length,
     scripts: blocked.slice(0, SHOWN_SCRIPTS).map(shownUrl),
-    digest: Listed.of(blocked).digest,
+    digest: LISTED.of(blocked).digest,
   };
 }
 

@@ -5,7 +5,7 @@ import { EdgeApi, type ApiOptions, type Call } from "../api/client";
 import { Connections } from "../api/connections";
 import { CancelledError } from "../api/errors";
 import { printable } from "../basics/printable";
-import { keyedDigest, Listed } from "./impact";
+import { LISTED, keyedDigest } from "./impact";
 import { Seen } from "../api/quote";
 import { RateBudget } from "../api/rate-budget";
 import { Redactor } from "../api/redact";
@@ -135,8 +135,8 @@ export class Host {
       isSecret: (argument) => secrets.includes(argument),
       list: (names, from) =>
         from.some((argument) => secrets.includes(argument))
-          ? Listed.of(names, (value) => this.keyedDigest(value) ?? "")
-          : Listed.of(names),
+          ? LISTED.of(names, (value) => this.keyedDigest(value) ?? "")
+          : LISTED.of(names),
       tell: this.tell,
       skip,
       pollUntil: (read, isEnough, maxReads) => pollUntil(waiting, read, isEnough, maxReads),

@@ -68,7 +68,7 @@ export function readRecord(bag: JsonObject | undefined, shape: RecordShape = {})
   return common.success && members.success ? { ...common.data, members: members.data } : undefined;
 }
 
-export const Listed = {
+export const LISTED = {
   schema: members({
     count: z.int().min(0),
     names: z.array(z.string()).readonly(),

@@ -5,7 +5,7 @@ import { decodeManifest, encodeManifest, ManifestError, type Manifest } from "..
 import { compare } from "../../provider/kv/converge";
 import { summaryOf } from "../../provider/kv/impact";
 import { openSource } from "../../provider/kv/declaration";
-import { Listed } from "../../provider/runtime/impact";
+import { LISTED } from "../../provider/runtime/impact";
 
 /** Repeatable numbers, so that a failing run can be repeated. */
 function random(seed: number): (below: number) => number {
@@ -257,7 +257,7 @@ describe("the preview's summary line", () => {
     ],
     ["the start of a long key", ["k".repeat(150)], [], [], `+1 ~0 -0 (+${"k".repeat(99)}…)`],
   ])("shows %s", (_title, added, changed, removed, expected) => {
-    const lists = { added: Listed.of(added), changed: Listed.of(changed), removed: Listed.of(removed) };
+    const lists = { added: LISTED.of(added), changed: LISTED.of(changed), removed: LISTED.of(removed) };
     expect(summaryOf(lists)).toBe(expected);
   });
 });

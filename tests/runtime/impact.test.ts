@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { CompositeId } from "../../provider/runtime/composite-id";
-import { Listed } from "../../provider/runtime/impact";
+import { LISTED } from "../../provider/runtime/impact";
 import type { Findings } from "../../provider/runtime/lifecycle";
 import { omit, type JsonObject } from "../../provider/basics/json";
 import { verbsOf } from "../../provider/runtime/verbs";
@@ -14,7 +14,7 @@ import { Operation, rawSend, UNKNOWN, type Recorded } from "../support/operation
 /** What a preview finds out about a resource, as data: the input `impact`. */
 
 const DIGEST = expect.stringMatching(/^[0-9a-f]{32}$/) as string;
-const list = Listed.schema.optional();
+const list = LISTED.schema.optional();
 const record = z.looseObject({
   operation: z.enum(["check", "refresh"]),
   revision: z.int().min(1),
@@ -246,8 +246,8 @@ describe("a list in the record", () => {
   });
 
   test("doesn't split a character, and doesn't depend on the order", () => {
-    expect(Listed.of([`${"k".repeat(98)}🙂🙂`]).names).toEqual([`${"k".repeat(98)}…`]);
-    expect(Listed.of(["b", "a"]).digest).toBe(Listed.of(["a", "b"]).digest);
+    expect(LISTED.of([`${"k".repeat(98)}🙂🙂`]).names).toEqual([`${"k".repeat(98)}…`]);
+    expect(LISTED.of(["b", "a"]).digest).toBe(LISTED.of(["a", "b"]).digest);
   });
 
   test("adds less than 10 KB for 100,000 keys that prune deletes", async () => {
@@ -263,7 +263,7 @@ describe("a list in the record", () => {
 });
 
 test("a refresh that reports something has a record of its own in the inputs, which the next preview follows", async () => {
-  const prunes = Listed.of(["found"]);
+  const prunes = LISTED.of(["found"]);
   const first = await withStandIn({ names: ["a"] }).up("Thing", { name: "a" });
   const refreshed = await withStandIn({ names: [], news: { prunes } }).refresh("Thing", first);
   expect(refreshed?.inputs["impact"]).toEqual({ operation: "refresh", revision: 2, seen: [], prunes });
@@ -281,7 +281,7 @@ function withStandIn({ names, news }: { names: readonly string[]; news?: JsonObj
     upgrades: {},
     args: z.object({ name: z.string(), size: z.number().exactOptional() }),
     computed: z.object({}),
-    record: { prunes: Listed.schema },
+    record: { prunes: LISTED.schema },
     replaceOn: [],
     lock: ({ name }) => name,
     live: ({ ctx }): Promise<Findings> =>
