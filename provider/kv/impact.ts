@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { pluralize } from "../basics/words";
 import { formatNumber } from "../limits/workers";
 import { LISTED, type Listed, type ImpactRecord, type RecordShape } from "../runtime/impact";
 import { quoteKeys, withEscapes } from "./entry";
@@ -73,7 +74,7 @@ export function entriesMessages(found: unknown, who: string): Record<"infos" | "
     );
   if (isAny(prunes))
     warnings.push(
-      `${who}: prune deletes ${formatNumber(prunes.count)} ${prunes.count === 1 ? "key" : "keys"} that others wrote${prunes.names.length === 0 ? "" : `: ${quoted(prunes)}`}`,
+      `${who}: prune deletes ${pluralize(prunes.count, "key")} that others wrote${prunes.names.length === 0 ? "" : `: ${quoted(prunes)}`}`,
     );
   return { infos, warnings };
 }

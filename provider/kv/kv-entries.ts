@@ -568,7 +568,7 @@ function refuseOwnDeletes(
 ): void {
   if (maxOwnDeletes === undefined || removed.length <= maxOwnDeletes) return;
   throw new Error(
-    `${subjectOf(ctx, namespaceId)}: this update would delete ${formatNumber(removed.length)} of its ${formatNumber(size)} ${size === 1 ? "key" : "keys"} (${quoteKeys(removed, hidesKeys(ctx))}); maxOwnDeletes allows ${formatNumber(maxOwnDeletes)}. ` +
+    `${subjectOf(ctx, namespaceId)}: this update would delete ${formatNumber(removed.length)} of its ${pluralize(size, "key")} (${quoteKeys(removed, hidesKeys(ctx))}); maxOwnDeletes allows ${formatNumber(maxOwnDeletes)}. ` +
       "Nothing was written. Check the source of the entries, or raise maxOwnDeletes.",
   );
 }

@@ -1,4 +1,5 @@
 import { isNotFound } from "../api/errors";
+import { firstOf, pluralize } from "../basics/words";
 import type { Context, Findings } from "../runtime/lifecycle";
 import { nearest } from "../basics/nearest";
 import { sameJson, type JsonObject } from "../basics/json";
@@ -138,20 +139,16 @@ function warnOfFieldChanges(
   if (more.length > 0) {
     const it = more.length === 1 ? "it" : "them";
     ctx.say.warn(
-      `${jobLabel(args.name)}: the job won't push ${more.length} new ${more.length === 1 ? "field" : "fields"} of ${args.dataset}: ${firstFields(more)}. ` +
+      `${jobLabel(args.name)}: the job won't push ${pluralize(more.length, "new field")} of ${args.dataset}: ${firstOf(more, MAX_FIELDS_SHOWN)}. ` +
         `fieldNames: "all" means the ${pinned.length === 1 ? "field" : `${pinned.length} fields`} that the dataset had when you set it. To push ${it} too, list the fields by name, or get the names from getLogpushFields.`,
     );
   }
   if (fewer.length > 0) {
     const [what, it] = fewer.length === 1 ? ["a field", "it"] : ["fields", "them"];
     ctx.say.warn(
-      `${jobLabel(args.name)}: fieldNames: "all" includes ${what} that ${args.dataset} no longer has: ${firstFields(fewer)}. To drop ${it}, list the other fields by name.`,
+      `${jobLabel(args.name)}: fieldNames: "all" includes ${what} that ${args.dataset} no longer has: ${firstOf(fewer, MAX_FIELDS_SHOWN)}. To drop ${it}, list the other fields by name.`,
     );
   }
-}
-
-function firstFields(names: readonly string[]): string {
-  return `${names.slice(0, MAX_FIELDS_SHOWN).join(", ")}${names.length > MAX_FIELDS_SHOWN ? ", …" : ""}`;
 }
 
 /** Whether an update can turn the recorded job into the declared one. */
