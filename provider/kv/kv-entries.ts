@@ -104,7 +104,7 @@ export const kvEntries = defineResource({
   secret: { entries: (redactor, given) => redactor.addStrings(given) },
   // A short value can be guessed from its digest within seconds.
   secretOutputs: ["manifest", "digest", "fileHash", "index"],
-  fromSettings: { accountId: ({ accountId }) => accountId },
+  ofAccount: true,
   lock: ({ accountId, namespaceId }) => LOCK.entries(accountId, namespaceId),
 
   rules: [

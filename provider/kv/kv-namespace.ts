@@ -45,17 +45,13 @@ export const kvNamespace = defineResource({
     {
       by: ["accountId", "title", "preview"],
       of({ accountId, title, preview }) {
-        const full = fullTitle(String(title), preview === true);
-        return [
-          {
-            key: `${String(accountId)} ${full}`,
-            clash: `both declare the namespace ${JSON.stringify(full)} in the same account: keep one of them`,
-          },
-        ];
+        const full = fullTitle(title, preview);
+        const clash = `both declare the namespace ${JSON.stringify(full)} in the same account: keep one of them`;
+        return [{ key: `${accountId} ${full}`, clash }];
       },
     },
   ],
-  fromSettings: { accountId: ({ accountId }) => accountId },
+  ofAccount: true,
   lock: ({ accountId, title, preview }) => LOCK.namespace(accountId, fullTitle(title, preview)),
 
   async live({ ctx, args, olds }) {

@@ -73,13 +73,13 @@ export const logpushJob = defineResource({
     {
       by: ["zoneId", "accountId", "dataset", "name"],
       of({ zoneId, accountId, dataset, name }) {
-        const id = [zoneId, accountId].find((each) => typeof each === "string")?.toLowerCase();
+        const id = zoneId ?? accountId;
         if (id === undefined) return [];
-        const owner = `${typeof zoneId === "string" ? "zone" : "account"} ${id}`;
+        const owner = `${zoneId === undefined ? "account" : "zone"} ${id}`;
         return [
           {
             key: JSON.stringify([owner, dataset, name]),
-            clash: `both declare Logpush job ${JSON.stringify(name)} for dataset ${String(dataset)} in ${owner}. Give each job a different name`,
+            clash: `both declare Logpush job ${JSON.stringify(name)} for dataset ${dataset} in ${owner}. Give each job a different name`,
           },
         ];
       },

@@ -80,11 +80,7 @@ export const wafMigration = defineResource({
   claims: [
     {
       by: ["zoneId"],
-      of(known) {
-        const zone = args.shape.zoneId.safeParse(known["zoneId"]);
-        if (!zone.success) return [];
-        return [{ key: zone.data, clash: `both migrate zone ${zone.data}. Keep one of them` }];
-      },
+      of: ({ zoneId }) => [{ key: zoneId, clash: `both migrate zone ${zoneId}. Keep one of them` }],
     },
   ],
   lostOnHandOver: "The migration's history starts over; an alias would have kept it.",

@@ -76,13 +76,11 @@ export const pageShieldPolicy = defineResource({
   replaceOn: ["zoneId"],
   claims: [
     {
-      by: Object.keys(args.shape),
-      of(known) {
-        const parsed = args.safeParse(known);
-        if (!parsed.success) return [];
-        const { zoneId, adopt, description } = parsed.data;
+      by: args.keyof().options,
+      of(declared) {
+        const { zoneId, adopt, description } = declared;
         const content = {
-          key: canonicalJson(omit(parsed.data, ["adopt"])),
+          key: canonicalJson(omit(declared, ["adopt"])),
           clash: `declare the same policy, with identical fields, in zone ${zoneId}. Keep one of them`,
         };
         const takeover = {
@@ -97,7 +95,7 @@ export const pageShieldPolicy = defineResource({
         return [
           content,
           ...(adopt === "takeOver" ? [takeover] : []),
-          ...(isEnforced(parsed.data) ? [enforcement] : []),
+          ...(isEnforced(declared) ? [enforcement] : []),
         ];
       },
     },

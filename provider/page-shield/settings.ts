@@ -54,11 +54,9 @@ export const pageShieldSettings = defineResource({
   claims: [
     {
       by: ["zoneId"],
-      of(known) {
-        const zone = args.shape.zoneId.safeParse(known["zoneId"]);
-        if (!zone.success) return [];
-        return [{ key: zone.data, clash: `both manage Page Shield in zone ${zone.data}. Keep one of them` }];
-      },
+      of: ({ zoneId }) => [
+        { key: zoneId, clash: `both manage Page Shield in zone ${zoneId}. Keep one of them` },
+      ],
     },
   ],
   lostOnHandOver:

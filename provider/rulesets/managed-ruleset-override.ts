@@ -139,21 +139,17 @@ export const managedRulesetOverride = defineResource({
     },
   },
   replaceOn: ["zoneId"],
-  fromSettings: { accountId: ({ accountId }) => accountId },
+  ofAccount: true,
   named: (about) => ({ ref: defaultRef(about) }),
   claims: [
     {
       by: ["zoneId", "ref"],
-      of({ ref, ...known }) {
-        const zone = args.shape.zoneId.safeParse(known["zoneId"]);
-        if (!zone.success) return [];
-        return [
-          {
-            key: `${zone.data} ${String(ref)}`,
-            clash: `have the same ref ${JSON.stringify(ref)} in zone ${zone.data}. Change one of the refs`,
-          },
-        ];
-      },
+      of: ({ zoneId, ref }) => [
+        {
+          key: `${zoneId} ${ref}`,
+          clash: `have the same ref ${JSON.stringify(ref)} in zone ${zoneId}. Change one of the refs`,
+        },
+      ],
     },
   ],
   lostOnHandOver:

@@ -124,10 +124,10 @@ export interface Claim {
 }
 
 /** Determines what a resource claims from some of its arguments, once all of them are known and valid. */
-export interface ClaimRule {
+export interface ClaimRule<Args> {
   /** Arguments that the claims depend on, whether or not they're set. */
-  readonly by: readonly string[];
-  of(known: JsonObject): readonly Claim[];
+  readonly by: readonly (keyof Args & string)[];
+  of(args: Args): readonly Claim[];
 }
 
 /** A check that involves several arguments. It's skipped as long as an argument that it `needs` is unknown. */
@@ -162,12 +162,11 @@ export type Facts = Pick<
   | "inputsOnly"
   | "replaceOn"
   | "compared"
-  | "fromSettings"
+  | "ofAccount"
   | "secret"
   | "secretOutputs"
   | "derivedFrom"
   | "named"
-  | "claims"
 > &
   Readonly<Record<"args" | "computed", { readonly shape: Readonly<Record<string, unknown>> }>>;
 
@@ -227,8 +226,8 @@ interface Data<Shape extends z.ZodRawShape, Computed extends object> {
   readonly equal?: Readonly<
     Partial<Record<string, (before: unknown, after: unknown, recorded: JsonObject) => boolean>>
   >;
-  /** Arguments that default to one of the stack's settings. */
-  readonly fromSettings?: Readonly<Record<string, (settings: Settings) => unknown>>;
+  /** Whether `accountId` defaults to the setting. */
+  readonly ofAccount?: boolean;
   /** The names that the program uses for arguments that the class renames, for error messages. */
   readonly writtenAs?: (given: JsonObject) => Readonly<Record<string, string>>;
   /** Arguments that replace the resource if they change. */
@@ -247,7 +246,7 @@ interface Data<Shape extends z.ZodRawShape, Computed extends object> {
   /** Arguments with a default that depends on the program and stack, such as names. */
   readonly named?: (about: Record<"project" | "stack" | "name", string>) => JsonObject;
   /** What a resource claims: objects that only one resource in a program may manage. */
-  readonly claims?: readonly ClaimRule[];
+  readonly claims?: readonly ClaimRule<Args<Shape>>[];
   /** A warning about what's lost if another resource adopts the object without an alias. */
   readonly lostOnHandOver?: string;
   /** Returns the lock key for work that this process must not do twice at the same time. */
