@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { apiPerTest, folderPerFile } from "../support/bench";
-import { omit } from "../../provider/runtime/values";
+import { omit } from "../../provider/basics/json";
 import { Operation, rawSend, type Recorded } from "../support/operation";
 import { emptyNamespace } from "./upload-support";
 
