@@ -16,7 +16,7 @@ import { isDeleted, oncePerPlan, viewOf } from "../sections/section";
 import { modeOf, nameOf, skipWords } from "../sections/managed-ruleset";
 import { asObject, cell, asList, asText, formatValue } from "../values";
 import { selectsNoLess, selectsNothing } from "./requests";
-import { isOwn, mayAct, mayRun, ownId, skipsNoMoreRequests } from "./ruleset-facts";
+import { mayAct, mayRun, ownId, skipsNoMoreRequests } from "./ruleset-facts";
 import { deploymentOf, deploymentsAfter, newlySkipped } from "./ruleset-order";
 import {
   changesOf,
@@ -135,9 +135,12 @@ const movedPosition: Comparison = (change) => {
   if (is === undefined || isUnchanged(was, is)) return [];
   const lines = comparedIn(change, "moved");
   if (lines === undefined) {
-    // No skip rule can precede the first rule.
-    const isSafe = is === "first" && asList(after.inputs["exceptions"]).every((one) => isOwn(one, after));
-    if (isSafe && !isHidden(after.inputs["exceptions"])) return [];
+    const given = after.inputs["exceptions"];
+    const skips =
+      isHidden(given) || asList(given).some((one) => !selectsNothing(asObject(one)["expression"]));
+    // No skip rule can precede the first rule, and the exceptions of the last one have no other rule behind them.
+    const isSkipped = is !== "first" && mayRun(before) && mayRun(after);
+    if (!isSkipped && !(skips && is !== "last")) return [];
     return [
       say`${nameOf(after)} moves, so exceptions may apply to more rules: position ${cell(was)} → ${cell(is)}`,
     ];
@@ -270,10 +273,15 @@ const overridesShape = z.object({
 /** Compares only the declarations. Anything that isn't provably as strong as before counts as weaker. */
 function weakerAsDeclared(before: Side, after: Side): readonly string[] {
   const lines: string[] = [];
-  for (const name of ["ruleset", "version"]) {
-    const [was, is] = [before.inputs[name], after.inputs[name]];
+  const [oldVersion, version] = [before, after].map(
+    ({ inputs }) => inputs["version"] ?? asText(asObject(before.outputs["known"])["version"]) ?? "latest",
+  );
+  const changes = [
+    ["ruleset", before.inputs["ruleset"], after.inputs["ruleset"]],
+    ["version", oldVersion, version],
+  ] as const;
+  for (const [name, was, is] of changes)
     if (!isUnchanged(was, is)) lines.push(`${name} ${formatOptional(was)} → ${formatOptional(is)}`);
-  }
   const isById = asObject(after.inputs["ruleset"])["id"] !== undefined;
   const [one, other] = [before.inputs["accountId"], after.inputs["accountId"]];
   if (!isById && !isUnchanged(one, other))
