@@ -16,7 +16,7 @@ import { isDeleted, oncePerPlan, viewOf } from "../sections/section";
 import { modeOf, nameOf, skipWords } from "../sections/managed-ruleset";
 import { asObject, cell, asList, asText, formatValue } from "../values";
 import { selectsNoLess, selectsNothing } from "./requests";
-import { mayAct, mayRun, ownId, skipsNoMoreRequests } from "./ruleset-facts";
+import { mayAct, mayReach, mayRun, ownId, skipsNoMoreRequests } from "./ruleset-facts";
 import { deploymentOf, deploymentsAfter, newlySkipped } from "./ruleset-order";
 import {
   changesOf,
@@ -149,7 +149,8 @@ const movedPosition: Comparison = (change) => {
 };
 
 /** Finds exceptions that skip more rules, in their own ruleset or in later ones, which other programs may have. */
-const moreExceptions: Comparison = ({ before, after }) => {
+const moreExceptions: Comparison = (change) => {
+  const { before, after } = change;
   if (after === undefined) return [];
   const [were, are] = [before?.inputs["exceptions"], after.inputs["exceptions"]];
   const isProtected = before !== undefined && mayRun(before);
@@ -161,9 +162,16 @@ const moreExceptions: Comparison = ({ before, after }) => {
   const withIds = (ruleIds: RuleIds): Side => ({ ...after, inputs: { ...after.inputs, ruleIds } });
   const [oldIds, nextIds] = idsOfBoth(before, after);
   const [old, next] = [withIds(oldIds), withIds(nextIds)];
+  // What a preview saw behind the rule, together with the rule itself.
+  const reachable = comparedIn(change, "behind")?.map((id): Side => ({
+    inputs: { ruleset: { id } },
+    outputs: {},
+  }));
+  if (isProtected) reachable?.push(after);
   return asList(are)
     .map(asObject)
     .filter((one) => !isLast && !selectsNothing(one["expression"]))
+    .filter((one) => reachable?.some((other) => mayReach(one, after, other)) !== false)
     .filter(
       (one) =>
         !asList(were)
@@ -258,7 +266,7 @@ const formatOptional = (given: unknown): string =>
   given === undefined ? "not set" : cell(given, 80).toString();
 
 /** Returns what the preview found by comparing with the live rule. Undefined without live checks. */
-function comparedIn({ found }: Change, member: "weaker" | "moved"): readonly string[] | undefined {
+function comparedIn({ found }: Change, member: "weaker" | "moved" | "behind"): readonly string[] | undefined {
   const { compared } = z.object(rulesetRecord).parse(found);
   return compared?.[member]?.map((line) => cell(line, 300).toString());
 }
