@@ -1,7 +1,7 @@
-import { startLocalApi, type LocalApi } from "edgeguard-local";
+import { apiPerFile } from "../support/bench";
 import fc from "fast-check";
 import { REGISTER } from "../../provider/register";
-import { isJsonObject, omitUndefined, sameJson, type JsonObject } from "../../provider/runtime/values";
+import { isJsonObject, omit, sameJson, type JsonObject } from "../../provider/basics/json";
 import { LONG } from "../support/long";
 import { PluginClient, secret } from "./client";
 
@@ -9,17 +9,13 @@ import { PluginClient, secret } from "./client";
 
 const RUNS = LONG ? 100 : 8;
 
-let api: LocalApi;
+const api = apiPerFile();
 let plugin: PluginClient;
 beforeAll(async () => {
-  api = await startLocalApi();
   const settings = { baseUrl: api.url, apiToken: "local-token", accountId: api.accounts.main };
   plugin = await PluginClient.start({ ...settings, liveChecks: "false" });
 });
-afterAll(async () => {
-  plugin.stop();
-  await api.close();
-});
+afterAll(() => plugin.stop());
 
 /** A resource, and other values of its arguments. Undefined removes an argument. */
 interface Sample {
@@ -114,7 +110,7 @@ test.each(Object.keys(REGISTER))(
     await fc.assert(
       fc.asyncProperty(fc.tuple(...choices), async (chosen) => {
         const changes = chosen.filter(([, value]) => value !== KEPT);
-        const news = omitUndefined({ ...written(made, args), ...Object.fromEntries(changes) });
+        const news = omit({ ...written(made, args), ...Object.fromEntries(changes) });
         const { inputs, details, replaces } = await plugin.diff(type, "it", made, news);
         const replaceOn = REGISTER[type]?.facts.replaceOn ?? [];
         const [before, after] = [made.outputs, inputs].map(withOpaqueSecrets);
