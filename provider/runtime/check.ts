@@ -62,7 +62,7 @@ export async function check(
   const rules = (lifecycle.rules ?? []).filter(
     ({ quotes = [] }) => !quotes.some((key) => secrets.includes(key)),
   );
-  const { failed, warnings } = byRules(rules, inputs as Args, corrected, valid);
+  const { failed, warnings } = byRules(rules, inputs, corrected, valid);
   problems.push(...failed);
   if (!unchanged) for (const warning of warnings) host.say.warn(warning); // Only in the run that changes the resource.
   problems.push(...clashes(lifecycle, host, about, { inputs, valid }));
