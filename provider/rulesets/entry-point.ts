@@ -21,10 +21,33 @@ export const entryPointPath = (zone: string): string =>
  */
 const ENTRY_POINT_EXISTS = 20217;
 
-/** Reads the zone's entry point. Undefined if nothing was ever deployed in the zone. */
-export function readEntryPoint(ctx: Pick<Context, "api">, zone: string): Promise<EntryPoint | undefined> {
+/**
+ * Reads the zone's entry point. Undefined if nothing was ever deployed in the zone.
+ *
+ * @param path another path of the same ruleset.
+ */
+export function readEntryPoint(
+  ctx: Pick<Context, "api">,
+  zone: string,
+  path = entryPointPath(zone),
+): Promise<EntryPoint | undefined> {
   const what = `Reading the managed rules of zone ${zone}`;
-  return unlessAbsent(() => ctx.api.get(entryPointPath(zone), { what, schema: entryPoint }));
+  return unlessAbsent(() => ctx.api.get(path, { what, schema: entryPoint }));
+}
+
+/** Reads the zone's entry point for a rule that it has to contain. Reads it again by its ID before saying that it doesn't. */
+export async function readWithRule(
+  ctx: Pick<Context, "api">,
+  zone: string,
+  id: string,
+  find: (found: EntryPoint | undefined) => ZoneRule | undefined,
+): Promise<{ readonly found: EntryPoint; readonly rule: ZoneRule } | undefined> {
+  for (const path of [undefined, `${zoneRulesetsPath(zone)}/${id}`]) {
+    const found = await readEntryPoint(ctx, zone, path);
+    const rule = find(found);
+    if (found !== undefined && rule !== undefined) return { found, rule };
+  }
+  return undefined;
 }
 
 const cacheKey = (zone: string): string => `managed rules of zone ${zone}`;

@@ -47,6 +47,7 @@ import {
   ensureEntryPoint,
   otherManagedRules,
   readEntryPoint,
+  readWithRule,
   RuleWriter,
   cachedEntryPoint,
   type OtherManagedRule,
@@ -329,9 +330,11 @@ export const managedRulesetOverride = defineLifecycle({
   },
 
   async read({ ctx, state }) {
-    const found = await readEntryPoint(ctx, state.zoneId);
-    const rule = findOwnRule(found, state);
-    if (found === undefined || rule === undefined) return undefined;
+    const owned = await readWithRule(ctx, state.zoneId, state.entryPointId, (found) =>
+      findOwnRule(found, state),
+    );
+    if (owned === undefined) return undefined;
+    const { found, rule } = owned;
     const { deploys } = rule;
     const managed = await readDeployedRuleset(ctx, state.accountId, rule);
     const isOtherRuleset = deploys !== undefined && deploys.rulesetId !== state.rulesetId;
