@@ -3,7 +3,7 @@ import { z } from "zod";
 import { Redactor } from "../api/redact";
 import { kindOf } from "../runtime/type-tokens";
 import { KEPT } from "../runtime/resource-type";
-import { WIRE_SIGNATURE } from "../runtime/secrets";
+import { namesOfSecrets, WIRE_SIGNATURE } from "../runtime/secrets";
 import { partsOfUrn } from "../runtime/urn";
 import { messagesOf, type Diagnostic } from "./diagnostics";
 import { SECRET, truncate } from "./values";
@@ -257,12 +257,16 @@ const ALWAYS_SECRET: readonly string[] = [
   "index",
 ];
 
+/** Also what a refresh returns for an argument that the program made secret, because the engine doesn't mark that. */
+const secretsOf = (given: JsonObject): readonly string[] => [...ALWAYS_SECRET, ...namesOfSecrets(given)];
+
 /** Drops inputs meant only for the provider, and hides secrets. */
-function withoutInternals(given: JsonObject | undefined): JsonObject {
+function withoutInternals(given: JsonObject = {}): JsonObject {
+  const secrets = secretsOf(given);
   return Object.fromEntries(
-    Object.entries(omit(given ?? {}, ["__provider", ...KEPT])).map(([key, member]) => [
+    Object.entries(omit(given, ["__provider", ...KEPT])).map(([key, member]) => [
       key,
-      ALWAYS_SECRET.includes(key) ? SECRET : withoutSecrets(member),
+      secrets.includes(key) ? SECRET : withoutSecrets(member),
     ]),
   );
 }
@@ -273,7 +277,7 @@ function withoutSecretsOf({ steps, config }: Digest, messages: readonly Diagnost
   for (const [key, value] of Object.entries(config ?? {})) if (SECRET_SETTING.test(key)) redactor.add(value);
   for (const { oldState, newState } of steps ?? [])
     for (const members of [oldState?.inputs, oldState?.outputs, newState?.inputs, newState?.outputs]) {
-      const secrets = secretsIn(Object.values(pick(members ?? {}, ALWAYS_SECRET)));
+      const secrets = secretsIn(pick(members ?? {}, secretsOf(members ?? {})));
       redactor.add(...secrets, ...markedIn(members));
     }
   return messages.map((message) => ({ ...message, text: redactor.redact(message.text) }));

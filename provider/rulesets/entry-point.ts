@@ -170,6 +170,7 @@ export interface OtherManagedRule {
   readonly ruleId: string;
   /** The ID of the managed ruleset that it executes. */
   readonly rulesetId: string;
+  /** Empty if the resource's own ref is secret. */
   readonly ref: string;
   /** Empty if the resource's own description is secret. */
   readonly description: string;
@@ -177,9 +178,9 @@ export interface OtherManagedRule {
 
 /** Finds the zone's enabled rules that execute a managed ruleset, except the rule with the ID `own`. */
 export function otherManagedRules(
+  { isSecret }: Pick<Context, "isSecret">,
   found: EntryPoint | undefined,
   own?: string,
-  hidesDescriptions = false,
 ): OtherManagedRule[] {
   return (found?.rules ?? []).flatMap(({ id, ref, description, enabled, deploys }) =>
     deploys === undefined || !enabled || id === own
@@ -188,8 +189,8 @@ export function otherManagedRules(
           {
             ruleId: id,
             rulesetId: deploys.rulesetId,
-            ref,
-            description: hidesDescriptions ? "" : description,
+            ref: isSecret("ref") ? "" : ref,
+            description: isSecret("description") ? "" : description,
           },
         ],
   );
@@ -199,6 +200,8 @@ const advice: NonNullable<RequestOptions<unknown>["advice"]> = ({ status, errors
   if (status === 404)
     return "If the rule was deleted outside this program, run `pulumi refresh`; the next `pulumi up` creates it again.";
   if (status !== 400) return undefined;
+  if (errors.some(({ pointer }) => pointer?.endsWith("/ref") === true))
+    return "Another rule in the zone has this ref. Change the resource's ref, or delete that rule.";
   return errors.some(({ pointer }) => pointer?.endsWith("/expression") === true)
     ? "Check the expression in the dashboard's expression editor."
     : "Your Cloudflare plan may not include this ruleset, or the ruleset may have changed. Run `pulumi preview`, which checks tags, rules and actions.";

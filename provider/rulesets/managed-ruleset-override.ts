@@ -118,7 +118,10 @@ export const managedRulesetOverride = defineLifecycle({
   computed,
   computedInputs: ["expansion", "drift", "ruleIds"],
   derivedFrom: {
+    expansion: ["ruleset", "version", "owasp", "action", "categories", "rules"],
+    known: ["ruleset", "categories", "exceptions"],
     ruleIds: ["rules", "exceptions"],
+    ruleRef: ["ref"],
     otherManagedRules: ["ref", "description"],
     previous: ["ref", "description", "expression", "exceptions"],
   },
@@ -321,8 +324,7 @@ export const managedRulesetOverride = defineLifecycle({
     const first =
       args.exceptions === undefined ? wanted : { ...wanted, enabled: false, ref: unfinishedRef(args.ref) };
     const rule = await rules.add(first.ref, { ...toRequest(first), ...omitAbsent({ position }) });
-    const isHidden = ctx.isSecret("description");
-    const outputs = (): Computed => outputsOf(rules.now, currentRule(rules.now, rule), prepared, isHidden);
+    const outputs = (): Computed => outputsOf(ctx, rules.now, currentRule(rules.now, rule), prepared);
     await recordOnFailure(rule.id, outputs(), () =>
       reconcileRule(rules, args, prepared, { rule, wanted, placing: "none" }),
     );
@@ -370,7 +372,7 @@ export const managedRulesetOverride = defineLifecycle({
       rulesetId: deploys?.rulesetId ?? state.rulesetId,
       // A response may leave the version out.
       rulesetVersion: managed?.version || state.rulesetVersion,
-      otherManagedRules: otherManagedRules(found, rule.id, ctx.isSecret("description")),
+      otherManagedRules: otherManagedRules(ctx, found, rule.id),
       known: { ...state.known, sharedTags: facts.sharedTagsAmong(tagsOf(state)) },
     };
     // Recorded unchanged, even if no program may declare it. Properties without a value are left out.
@@ -404,8 +406,7 @@ export const managedRulesetOverride = defineLifecycle({
     const rules = new RuleWriter(ctx, args.zoneId, found);
     const adopted = exceptionIds(state);
     await reconcileRule(rules, args, prepared, { rule, wanted, adopted, formerRef: state.ref, placing });
-    const isHidden = ctx.isSecret("description");
-    const outputs = outputsOf(rules.now, currentRule(rules.now, rule), prepared, isHidden);
+    const outputs = outputsOf(ctx, rules.now, currentRule(rules.now, rule), prepared);
     return { ...outputs, ...omitAbsent({ previous: state.previous }) };
   },
 
@@ -429,7 +430,7 @@ export const managedRulesetOverride = defineLifecycle({
     if (rule !== undefined) await removeOrRestore(rules, state, rule, mode);
     const adopted = exceptionIds(state);
     await removeExceptions(rules, { ref: state.ref, adopted }, mode === "restore" ? adopted : []);
-    if (otherManagedRules(rules.now).length === 0) {
+    if (otherManagedRules(ctx, rules.now).length === 0) {
       ctx.say.warn(`zone ${zoneId} now runs no managed ruleset: none of its enabled rules executes one.`);
     }
   },

@@ -28,7 +28,8 @@ for (const each of rules) new ManagedRulesetOverride(each.ref ?? "rule", each);
 `;
 
 /** Why a stack may refuse what another stack's objects don't allow. */
-const REFUSAL = /already exist|but differs in|already run|still has \d+ key/;
+const REFUSAL =
+  /already exist|but differs in|already run|Another rule in the zone has this ref|still has \d+ key/;
 
 interface Seen {
   readonly keys: ReadonlyMap<string, string>;
