@@ -90,7 +90,7 @@ async function adoptOthers(
   named: ZoneRule | undefined,
   running: readonly ZoneRule[],
 ): Promise<ZoneRule | undefined> {
-  const { zoneId, adopt, ref } = declared;
+  const { zoneId, adopt } = declared;
   const conflictWith = (rule: ZoneRule): string =>
     `Rule ${rule.id}${rule.description === "" || ctx.isSecret("description") ? "" : ` (${JSON.stringify(rule.description)})`} in zone ${zoneId} already ${
       named === undefined
