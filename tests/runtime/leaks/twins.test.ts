@@ -4,15 +4,15 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { managedRulesets, startLocalApi, type LocalApi } from "edgeguard-local";
-import { stringsIn } from "../../provider/api/redact";
-import { run } from "../../provider/cli/program";
-import { REGISTER } from "../../provider/register";
-import { namesOfSecrets, SECRETS } from "../../provider/runtime/secrets";
-import { isJsonObject, omit, type JsonObject } from "../../provider/runtime/values";
-import { serve } from "../support/edge-client";
-import { LONG } from "../support/long";
-import { Operation, rawGet, rawSend, type Recorded } from "../support/operation";
-import { SAMPLES } from "../support/samples";
+import { stringsIn } from "../../../provider/api/redact";
+import { run } from "../../../provider/cli/program";
+import { REGISTER } from "../../../provider/register";
+import { namesOfSecrets, SECRETS } from "../../../provider/runtime/secrets";
+import { isJsonObject, omit, type JsonObject } from "../../../provider/runtime/values";
+import { serve } from "../../support/edge-client";
+import { LONG } from "../../support/long";
+import { Operation, rawGet, rawSend, type Recorded } from "../../support/operation";
+import { SAMPLES } from "../../support/samples";
 
 /** Whatever a response repeats, from the request or from other objects, no message shows it and no state records it. */
 
