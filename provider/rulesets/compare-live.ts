@@ -7,6 +7,7 @@ import { compareEffects, type RunningRuleset } from "./compare-effects";
 import { prepare, type Declared, type Prepared } from "./deployment";
 import type { ComparedRules } from "./impact";
 import { findByRef } from "./entry-point";
+import { OVERRIDING } from "./effective";
 import { ownExceptions } from "./exceptions";
 import { skippedBy } from "./explain";
 import { findManagedRuleset, UnknownRulesetError } from "./managed";
@@ -36,7 +37,12 @@ export async function compareLive(
   const { prepared } = compared;
   const now = await runningRuleset(ctx, compared);
   if (now === undefined) return undefined;
-  return omitAbsent({ ...compareEffects(now, prepared), moved: effectsOfMove(ctx, compared) });
+  const { weaker, stronger, digest } = compareEffects(now, prepared);
+  const isHidden = OVERRIDING.some((argument) => ctx.isSecret(argument));
+  const shown = (lines: readonly string[]): readonly string[] =>
+    isHidden && lines.length > 0 ? ["what secret arguments change"] : lines;
+  const moved = effectsOfMove(ctx, compared);
+  return omitAbsent({ weaker: shown(weaker), stronger: shown(stronger), moved, digest });
 }
 
 async function runningRuleset(

@@ -170,7 +170,7 @@ export interface OtherManagedRule {
   readonly ruleId: string;
   /** The ID of the managed ruleset that it executes. */
   readonly rulesetId: string;
-  /** Empty if the resource's own ref is secret. */
+  /** Empty if the resource's own ref or position is secret. */
   readonly ref: string;
   /** Empty if the resource's own description is secret. */
   readonly description: string;
@@ -189,7 +189,7 @@ export function otherManagedRules(
           {
             ruleId: id,
             rulesetId: deploys.rulesetId,
-            ref: isSecret("ref") ? "" : ref,
+            ref: isSecret("ref") || isSecret("position") ? "" : ref,
             description: isSecret("description") ? "" : description,
           },
         ],

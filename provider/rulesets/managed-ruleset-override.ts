@@ -33,7 +33,7 @@ import {
   type PreviousRule,
 } from "./deployment";
 import { declaredDeployments, duplicatesOfOtherPrograms, duplicateInProgram } from "./duplicates";
-import { expand, expansionIn, type RulesetExpansion } from "./effective";
+import { expand, expansionIn, OVERRIDING, type RulesetExpansion } from "./effective";
 import { readDeployedRuleset, readLiveRule, refreshedFacts } from "./live-rule";
 import {
   declaredVersion,
@@ -118,11 +118,11 @@ export const managedRulesetOverride = defineLifecycle({
   computed,
   computedInputs: ["expansion", "drift", "ruleIds"],
   derivedFrom: {
-    expansion: ["ruleset", "version", "owasp", "action", "categories", "rules"],
+    expansion: OVERRIDING,
     known: ["ruleset", "categories", "exceptions"],
     ruleIds: ["rules", "exceptions"],
     ruleRef: ["ref"],
-    otherManagedRules: ["ref", "description"],
+    otherManagedRules: ["ref", "description", "position"],
     previous: ["ref", "description", "expression", "exceptions"],
   },
   record: rulesetRecord,

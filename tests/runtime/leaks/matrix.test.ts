@@ -90,10 +90,17 @@ const throughPlugin: Starts = async ({ type }) => {
 /** What a state shows of the outputs of a dynamic resource: all but those that the class makes secret. */
 function recordedText({ type, args }: Row, outputs: unknown): string {
   if (!isJsonObject(outputs)) return "";
-  const { secret = {}, secretOutputs = [], derivedFrom = {} } = REGISTER[type]?.facts ?? {};
+  const { secret = {}, secretOutputs = [] } = REGISTER[type]?.facts ?? {};
+  const hidden = [...Object.keys(secret), ...namesOfSecrets(args), ...secretOutputs];
+  return JSON.stringify(omit(outputs, [...hidden, ...derivedFromSecrets(type, args)]));
+}
+
+function derivedFromSecrets(type: string, args: JsonObject): string[] {
+  const { secret = {}, derivedFrom = {} } = REGISTER[type]?.facts ?? {};
   const names = [...Object.keys(secret), ...namesOfSecrets(args)];
-  const derived = Object.entries(derivedFrom).filter(([, from]) => from.some((each) => names.includes(each)));
-  return JSON.stringify(omit(outputs, [...names, ...secretOutputs, ...derived.map(([name]) => name)]));
+  return Object.entries(derivedFrom).flatMap(([name, from]) =>
+    from.some((each) => names.includes(each)) ? [name] : [],
+  );
 }
 
 /** The reports on a plan made with --show-secrets. */
@@ -113,7 +120,17 @@ interface Act {
   run(row: Row, surface: Surface, made: Recorded): Promise<readonly string[]>;
 }
 
-const state = ({ id, inputs, outputs }: Recorded): JsonObject => ({ id, inputs, outputs });
+/** A side of a plan with --show-secrets. An engine marks what derives from a secret; the rest is the hardest case. */
+function side({ args, type }: Row, { id, inputs, outputs = {} }: Partial<Recorded>): JsonObject {
+  const marked = (bag: JsonObject): JsonObject =>
+    Object.fromEntries(
+      Object.entries(bag).map(([name, value]) => [
+        name,
+        derivedFromSecrets(type, args).includes(name) ? { ...secret("[secret]"), plaintext: value } : value,
+      ]),
+    );
+  return { id, inputs: marked(inputs ?? {}), outputs: marked(outputs) };
+}
 
 const adopting = (adopt: string): Act => ({
   starts: "someone else's",
@@ -122,7 +139,7 @@ const adopting = (adopt: string): Act => ({
     record(inputs);
     const made = await operation.create(row.type, inputs);
     record(made.outputs);
-    return reportsOn(row, [{ op: "create", newState: { inputs } }], operation.said);
+    return reportsOn(row, [{ op: "create", newState: side(row, { inputs }) }], operation.said);
   },
 });
 
@@ -132,7 +149,7 @@ const ACTS: Readonly<Record<string, Act>> = {
     async run(row, { operation, record }) {
       const { inputs } = await operation.preview(row.type, row.args);
       record(inputs);
-      return reportsOn(row, [{ op: "create", newState: { inputs } }], operation.said);
+      return reportsOn(row, [{ op: "create", newState: side(row, { inputs }) }], operation.said);
     },
   },
   "check of a change": {
@@ -140,7 +157,7 @@ const ACTS: Readonly<Record<string, Act>> = {
     async run(row, { operation, record }, made) {
       const { inputs } = await operation.preview(row.type, row.changed, made);
       record(inputs);
-      const step = { op: "update", oldState: state(made), newState: { inputs } };
+      const step = { op: "update", oldState: side(row, made), newState: side(row, { inputs }) };
       return reportsOn(row, [step], operation.said);
     },
   },
@@ -168,8 +185,8 @@ const ACTS: Readonly<Record<string, Act>> = {
       record(now.inputs);
       const { inputs } = await operation.preview(row.type, row.args, now);
       const steps = [
-        { op: "refresh", oldState: state(made), newState: state(now) },
-        { op: "update", oldState: state(now), newState: { inputs } },
+        { op: "refresh", oldState: side(row, made), newState: side(row, now) },
+        { op: "update", oldState: side(row, now), newState: side(row, { inputs }) },
       ];
       return reportsOn(row, steps, operation.said);
     },
@@ -201,14 +218,16 @@ async function startOf(row: Row, act: Act): Promise<Recorded> {
   let known = starts.get(row);
   if (known === undefined) {
     known = (async () => {
-      const by = new Map<Act["starts"], ReturnType<LocalApi["snapshot"]>>([["nothing", untouched]]);
       api.restore(untouched);
+      await row.before();
+      const nothing = api.snapshot();
+      const by = new Map<Act["starts"], ReturnType<LocalApi["snapshot"]>>([["nothing", nothing]]);
       const made = await new Operation(api, { config: CONFIG, inNoTime: api }).up(row.type, row.args);
       api.advance(120_000);
       by.set("made", api.snapshot());
       await row.twin(made);
       by.set("made, then changed by hand", api.snapshot());
-      api.restore(untouched);
+      api.restore(nothing);
       await row.twin();
       by.set("someone else's", api.snapshot());
       return { made, by };

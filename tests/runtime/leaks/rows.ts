@@ -26,6 +26,8 @@ export interface Row {
   readonly changed: JsonObject;
   /** What no text shows, in whole. Of `TEXTS`, no part is shown either. */
   readonly canaries: readonly string[];
+  /** Makes what the argument needs in the zone. */
+  readonly before: () => Promise<void>;
   /** The ID by which it's imported. */
   readonly importId: (id: string) => string;
   /** Makes an object like the program's but for the argument, or changes the program's. */
@@ -39,7 +41,7 @@ const host = (canary: string): string => `http.host eq "${canary}.example"`;
 const texts = (of: (canary: string) => unknown): Values => [of(OWN), of(CHANGED), of(TWIN)];
 const same = (value: unknown): Values => [value, value, value];
 
-/** Creates what rows refer to: a rule, files, and other objects with secrets. */
+/** Creates what rows refer to: files, and other objects with secrets. */
 export async function prepare(api: LocalApi, folder: string): Promise<void> {
   const zone = `/zones/${api.zones.empty}`;
   await rawSend(api, "POST", `${zone}/logpush/jobs`, {
@@ -52,24 +54,24 @@ export async function prepare(api: LocalApi, folder: string): Promise<void> {
   await rawSend(api, "PUT", `${namespace}/bulk`, [
     { key: "theirs", value: "theirs", metadata: { owner: OTHERS.metadata } },
   ]);
-  const rule = (ref: string): JsonObject => ({
-    ref,
-    action: "execute",
-    action_parameters: { id: managedRulesets.free },
-    expression: "ssl",
-  });
-  await rawSend(api, "POST", `${zone}/rulesets`, {
-    name: "zone",
-    kind: "zone",
-    phase: "http_request_firewall_managed",
-    rules: [OWN, CHANGED, TWIN].map((canary) => rule(`neighbor-${canary}`)),
-  });
   for (const canary of [OWN, CHANGED]) {
     const entries = [{ key: `key-${canary}`, value: `${canary}!`, metadata: { key: canary } }];
     writeFileSync(join(folder, `${canary}.json`), JSON.stringify(entries));
     mkdirSync(join(folder, canary));
     writeFileSync(join(folder, canary, `key-${canary}`), `${canary}!`);
   }
+}
+
+/** Rules beside which the program's is placed. */
+async function addNeighbors(api: LocalApi): Promise<void> {
+  const rules = [OWN, CHANGED, TWIN].map((canary) => ({
+    ref: `neighbor-${canary}`,
+    action: "execute",
+    action_parameters: { id: managedRulesets.free },
+    expression: "ssl",
+  }));
+  const body = { name: "zone", kind: "zone", phase: "http_request_firewall_managed", rules };
+  await rawSend(api, "POST", `/zones/${api.zones.empty}/rulesets`, body);
 }
 
 interface Shape {
@@ -157,8 +159,8 @@ async function shapes(api: LocalApi, folder: string): Promise<Readonly<Record<Re
           ...(categories.length > 0 ? { categories } : {}),
         };
         const phase = `${rulesets}/phases/http_request_firewall_managed/entrypoint`;
-        const now = (await rawGet(api, phase))["result"] as { rules: JsonObject[] };
-        const others = now.rules.filter(
+        const now = (await rawGet(api, phase))["result"] as { rules: JsonObject[] } | null;
+        const others = (now?.rules ?? []).filter(
           ({ id, ref }) => id !== made?.id && !/\/exception\//.test(String(ref)),
         );
         const rule = omitUndefined({
@@ -301,6 +303,7 @@ export async function rowsOf(api: LocalApi, folder: string): Promise<readonly Ro
           ...new Set([...canariesIn([own, changed, twin]), ...TEXTS.filter((each) => texts.includes(each))]),
         ],
         importId,
+        before: argument === "position" ? () => addNeighbors(api) : () => Promise.resolve(),
         twin: (made) => write(withValue(twin), made),
       };
     });
