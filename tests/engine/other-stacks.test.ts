@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { LOCAL_ENGINE, managedRulesets, startLocalApi, type LocalApi } from "edgeguard-local";
-import { omit, sameJson, type JsonObject } from "../../provider/runtime/values";
+import { omit, sameJson, type JsonObject } from "../../provider/basics/json";
 import { Random } from "../soak/random";
 import { Project } from "../support/engine";
 import { LONG } from "../support/long";

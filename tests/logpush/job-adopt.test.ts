@@ -1,5 +1,5 @@
 import { REGISTER } from "../../provider/register";
-import { omit } from "../../provider/runtime/values";
+import { omit } from "../../provider/basics/json";
 import { envelope, through } from "../support/edge-client";
 import { Operation, refreshedInputs } from "../support/operation";
 import { b, benchForEach, FILTER, refreshed, restart, step, TYPE, up, type Members } from "./support";

@@ -1,5 +1,5 @@
 import { destination } from "pulumi-edgeguard";
-import { omit } from "../../provider/runtime/values";
+import { omit } from "../../provider/basics/json";
 import { envelope } from "../support/edge-client";
 import { Operation, rawSend, type Recorded } from "../support/operation";
 import { bench, TYPE, type Bench, type Members } from "./support";

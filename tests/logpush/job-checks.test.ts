@@ -1,5 +1,5 @@
 import { destination, filter } from "pulumi-edgeguard";
-import { omit } from "../../provider/runtime/values";
+import { omit } from "../../provider/basics/json";
 import { Operation, UNKNOWN } from "../support/operation";
 import { bench, FILTER, HTTPS, TYPE, type Bench, type Members } from "./support";
 

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { LocalApiOptions } from "edgeguard-local";
 import { REGISTER } from "../../provider/register";
-import { omit } from "../../provider/runtime/values";
+import { omit } from "../../provider/basics/json";
 import { failureOf } from "../support/edge-client";
 import { Operation, rawSend, refreshedInputs, type Recorded } from "../support/operation";
 import { bench, TYPE, type Bench, type Members } from "./support";

@@ -1,4 +1,4 @@
-import { omit } from "../../provider/runtime/values";
+import { omit } from "../../provider/basics/json";
 import { Operation, type Recorded } from "../support/operation";
 import { b, benchForEach, TYPE, up, type Members } from "./support";
 

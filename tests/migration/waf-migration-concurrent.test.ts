@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { startLocalApi, type Fault, type LocalApi } from "edgeguard-local";
-import type { JsonObject } from "../../provider/runtime/values";
+import type { JsonObject } from "../../provider/basics/json";
 import { withConfirmation, effectiveSteps, entryPoint, PUT, puts, rulesOf, TYPE } from "./support";
 import { Operation, rawGet, rawSend, type Recorded } from "../support/operation";
 

@@ -1,5 +1,5 @@
 import { startLocalApi, type LocalApi, type WafSettingsChange } from "edgeguard-local";
-import { omit, pick, type JsonObject } from "../../provider/runtime/values";
+import { omit, pick, type JsonObject } from "../../provider/basics/json";
 import { Operation, rawGet, rawSend, refreshedInputs, type Recorded } from "../support/operation";
 import {
   migrated,

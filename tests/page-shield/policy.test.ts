@@ -1,5 +1,5 @@
 import { type LocalApi, type LocalApiOptions, startLocalApi } from "edgeguard-local";
-import { omit } from "../../provider/runtime/values";
+import { omit } from "../../provider/basics/json";
 import { envelope, failureOf, serve, through } from "../support/edge-client";
 import { driftOf } from "../report/plans";
 import { Operation, rawGet, rawSend, sent, refreshedInputs, type Recorded } from "../support/operation";

@@ -1,5 +1,5 @@
 import { type LocalApi, type LocalApiOptions, startLocalApi } from "edgeguard-local";
-import { omit } from "../../provider/runtime/values";
+import { omit } from "../../provider/basics/json";
 import { driftOf } from "../report/plans";
 import { failureOf } from "../support/edge-client";
 import { Operation, rawGet, rawSend, sent } from "../support/operation";

@@ -1,7 +1,7 @@
 import type { ServiceError } from "@grpc/grpc-js";
 import * as rpc from "@pulumi/pulumi/proto/provider_pb";
 import { REGISTER } from "../../provider/register";
-import { isJsonObject, omit, type JsonObject } from "../../provider/runtime/values";
+import { isJsonObject, omit, type JsonObject } from "../../provider/basics/json";
 import type { Verbs } from "../../provider/runtime/verbs";
 import { partOf, plain, secret, struct, urn, type PluginClient } from "./client";
 

@@ -1,6 +1,6 @@
 import { managedRulesets, startLocalApi, type LocalApi } from "edgeguard-local";
-import { report } from "../../provider/report";
-import type { JsonObject } from "../../provider/runtime/values";
+import { report } from "../../provider/report/index";
+import type { JsonObject } from "../../provider/basics/json";
 import { Operation, rawSend, UNKNOWN, type Recorded } from "../support/operation";
 import { stepOf, planJson } from "./plans";
 

@@ -1,6 +1,6 @@
-import { reportDrift } from "../../provider/report";
+import { reportDrift } from "../../provider/report/index";
 import { EFFECTS } from "../../provider/report/effects";
-import type { JsonObject } from "../../provider/runtime/values";
+import type { JsonObject } from "../../provider/basics/json";
 import { schemaProblems } from "../support/published";
 import {
   driftIn,
@@ -62,69 +62,85 @@ describe("the drift report on recorded plans", () => {
           ),
     );
 
+  test("lists changes that cost protection, logs or data first, worst first", () => {
+    for (const name of FIXTURES) {
+      const { resources } = driftIn(planOf(name));
+      const losses = resources.map(({ lost }) => lost.length);
+      expect(losses).toEqual([...losses].sort((a, b) => b - a));
+    }
+  });
+
   test("lists each manual change with the property and its values before and after", () => {
     expect(changes("none")).toEqual([]);
-    expect(changes("page-shield")).toEqual([
-      "PageShieldPolicy action: action: allow -> log",
-      "PageShieldPolicy declared-differently: description: declared-differently -> changed manually",
-      "PageShieldPolicy declared-elsewhere: enabled: true -> false",
-      "PageShieldPolicy declared-since: action: log -> allow",
-      "PageShieldPolicy description: description: description of the program -> set manually",
-      "PageShieldPolicy enabled: enabled: true -> false",
-      'PageShieldPolicy expression: expression: http.host eq "expression.empty.example" -> http.host eq "expression.empty.example" and ip.src ne 192.0.2.1',
-      "PageShieldPolicy extra: extra.scope.team: web -> nobody",
-      "PageShieldPolicy fewer-sources: value: default-src 'self'; script-src 'self' https://*.cdn.example -> default-src 'self'; script-src 'self'",
-      "PageShieldPolicy gone: gone",
-      "PageShieldPolicy more-sources: value: default-src 'self'; script-src 'self' https://*.cdn.example -> default-src 'self'; script-src 'self' https://*.cdn.example https://evil.example",
-      "PageShieldPolicy removed: enabled: true -> false",
-      "PageShieldPolicy removed-and-gone: gone",
-      "PageShieldSettings stronger: enabled: false -> true",
-      "PageShieldSettings weaker: enabled: true -> false",
-      "PageShieldSettings weaker: useReportingEndpoint: true -> false",
-      "PageShieldSettings weaker: useConnectionUrlPath: true -> false",
-    ]);
-    expect(changes("rulesets")).toEqual([
-      "ManagedRulesetOverride action: action: – -> log",
-      "ManagedRulesetOverride categories: categories.2 (sqli).enabled: – -> false",
-      "ManagedRulesetOverride categories: categories.2 (sqli).tag: – -> sqli",
-      "ManagedRulesetOverride description: description: vendor rules -> manually",
-      "ManagedRulesetOverride enabled: enabled: true -> false",
-      'ManagedRulesetOverride exceptions: exceptions.0.expression: http.request.uri.path eq "/a" -> true',
-      'ManagedRulesetOverride exceptions: exceptions.1.expression: http.request.uri.path eq "/b" -> –',
-      "ManagedRulesetOverride exceptions: exceptions.1.skip: all -> –",
-      'ManagedRulesetOverride expression: expression: http.host eq "3.empty.example" -> http.host eq "3.empty.example" and ip.src ne 192.0.2.1',
-      "ManagedRulesetOverride gone: gone",
-      "ManagedRulesetOverride no-argument: no argument: as declared -> an override turns the whole ruleset off",
-      "ManagedRulesetOverride owasp: owasp.paranoiaLevel: 2 -> 1",
-      "ManagedRulesetOverride owasp: owasp.scoreThreshold: 25 -> 60",
-      "ManagedRulesetOverride position: position.after: – -> unchanged",
-      "ManagedRulesetOverride position: position.before: unchanged -> –",
-      "ManagedRulesetOverride rules: rules.23ee7cebe6e8443e99ecf932ab579455.action: block -> –",
-      "ManagedRulesetOverride rules: rules.23ee7cebe6e8443e99ecf932ab579455.enabled: – -> false",
-      "ManagedRulesetOverride ruleset: ruleset.id: efb7b8c949ac4650a09736fc376e9aee -> 77454fe2d30c4220b5701f6fdfb893ba",
-      "ManagedRulesetOverride version: version: latest -> 87",
-    ]);
-    expect(changes("logpush")).toEqual([
-      "LogpushJob credential: destinationConf: [secret] -> [secret], which has changed",
-      "LogpushJob destination: destinationConf: https://logs.shop.example/edge -> https://elsewhere.example/in",
-      "LogpushJob enabled: enabled: true -> false",
-      'LogpushJob fields: outputOptions.fieldNames: ["ClientIP","ClientRequestHost","EdgeResponseStatus"] -> ["ClientRequestHost","RayID"]',
-      'LogpushJob filter: filter: {"where":{"and":[{"key":"EdgeResponseStatus","operator":"geq","value":"500"},{"key":"ClientRequestHost","operator":"eq"… -> {"where":{"key":"EdgeResponseStatus","operator":"geq","value":"400"}}',
-      "LogpushJob gone: gone",
-      "LogpushJob options: outputOptions.mergeSubrequests: – -> true",
-      "LogpushJob options: outputOptions.sampleRate: 0.5 -> 0.01",
-      "LogpushJob options: outputOptions.timestampFormat: – -> rfc3339",
-      "LogpushJob uploads: maxUploadIntervalSeconds: 60 -> 300",
-    ]);
-    expect(changes("data")).toEqual([
-      "KvEntries gone-with-namespace: gone",
-      "KvEntries missing: entries: 3 keys as written -> 2 keys missing: flag/banner, flag/old",
-      "KvEntries values: entries: 3 keys as written -> 1 key changed: flag/express",
-      "KvNamespace gone: gone",
-      "KvNamespace renamed: title: catalog -> catalog (do not use)",
-      "WafMigration assessed: migrationState: start -> validation",
-      "WafMigration switched: migrationState: start -> finished",
-    ]);
+    expect(changes("page-shield").sort()).toEqual(
+      [
+        "PageShieldPolicy action: action: allow -> log",
+        "PageShieldPolicy declared-differently: description: declared-differently -> changed manually",
+        "PageShieldPolicy declared-elsewhere: enabled: true -> false",
+        "PageShieldPolicy declared-since: action: log -> allow",
+        "PageShieldPolicy description: description: description of the program -> set manually",
+        "PageShieldPolicy enabled: enabled: true -> false",
+        'PageShieldPolicy expression: expression: http.host eq "expression.empty.example" -> http.host eq "expression.empty.example" and ip.src ne 192.0.2.1',
+        "PageShieldPolicy extra: extra.scope.team: web -> nobody",
+        "PageShieldPolicy fewer-sources: value: default-src 'self'; script-src 'self' https://*.cdn.example -> default-src 'self'; script-src 'self'",
+        "PageShieldPolicy gone: gone",
+        "PageShieldPolicy more-sources: value: default-src 'self'; script-src 'self' https://*.cdn.example -> default-src 'self'; script-src 'self' https://*.cdn.example https://evil.example",
+        "PageShieldPolicy removed: enabled: true -> false",
+        "PageShieldPolicy removed-and-gone: gone",
+        "PageShieldSettings stronger: enabled: false -> true",
+        "PageShieldSettings weaker: enabled: true -> false",
+        "PageShieldSettings weaker: useReportingEndpoint: true -> false",
+        "PageShieldSettings weaker: useConnectionUrlPath: true -> false",
+      ].sort(),
+    );
+    expect(changes("rulesets").sort()).toEqual(
+      [
+        "ManagedRulesetOverride action: action: – -> log",
+        "ManagedRulesetOverride categories: categories.2 (sqli).enabled: – -> false",
+        "ManagedRulesetOverride categories: categories.2 (sqli).tag: – -> sqli",
+        "ManagedRulesetOverride description: description: vendor rules -> manually",
+        "ManagedRulesetOverride enabled: enabled: true -> false",
+        'ManagedRulesetOverride exceptions: exceptions.0.expression: http.request.uri.path eq "/a" -> true',
+        'ManagedRulesetOverride exceptions: exceptions.1.expression: http.request.uri.path eq "/b" -> –',
+        "ManagedRulesetOverride exceptions: exceptions.1.skip: all -> –",
+        'ManagedRulesetOverride expression: expression: http.host eq "3.empty.example" -> http.host eq "3.empty.example" and ip.src ne 192.0.2.1',
+        "ManagedRulesetOverride gone: gone",
+        "ManagedRulesetOverride no-argument: no argument: as declared -> an override turns the whole ruleset off",
+        "ManagedRulesetOverride owasp: owasp.paranoiaLevel: 2 -> 1",
+        "ManagedRulesetOverride owasp: owasp.scoreThreshold: 25 -> 60",
+        "ManagedRulesetOverride position: position.after: – -> unchanged",
+        "ManagedRulesetOverride position: position.before: unchanged -> –",
+        "ManagedRulesetOverride rules: rules.23ee7cebe6e8443e99ecf932ab579455.action: block -> –",
+        "ManagedRulesetOverride rules: rules.23ee7cebe6e8443e99ecf932ab579455.enabled: – -> false",
+        "ManagedRulesetOverride ruleset: ruleset.id: efb7b8c949ac4650a09736fc376e9aee -> 77454fe2d30c4220b5701f6fdfb893ba",
+        "ManagedRulesetOverride version: version: latest -> 87",
+      ].sort(),
+    );
+    expect(changes("logpush").sort()).toEqual(
+      [
+        "LogpushJob credential: destinationConf: [secret] -> [secret], which has changed",
+        "LogpushJob destination: destinationConf: https://logs.shop.example/edge -> https://elsewhere.example/in",
+        "LogpushJob enabled: enabled: true -> false",
+        'LogpushJob fields: outputOptions.fieldNames: ["ClientIP","ClientRequestHost","EdgeResponseStatus"] -> ["ClientRequestHost","RayID"]',
+        'LogpushJob filter: filter: {"where":{"and":[{"key":"EdgeResponseStatus","operator":"geq","value":"500"},{"key":"ClientRequestHost","operator":"eq"… -> {"where":{"key":"EdgeResponseStatus","operator":"geq","value":"400"}}',
+        "LogpushJob gone: gone",
+        "LogpushJob options: outputOptions.mergeSubrequests: – -> true",
+        "LogpushJob options: outputOptions.sampleRate: 0.5 -> 0.01",
+        "LogpushJob options: outputOptions.timestampFormat: – -> rfc3339",
+        "LogpushJob uploads: maxUploadIntervalSeconds: 60 -> 300",
+      ].sort(),
+    );
+    expect(changes("data").sort()).toEqual(
+      [
+        "KvEntries gone-with-namespace: gone",
+        "KvEntries missing: entries: 3 keys as written -> 2 keys missing: flag/banner, flag/old",
+        "KvEntries values: entries: 3 keys as written -> 1 key changed: flag/express",
+        "KvNamespace gone: gone",
+        "KvNamespace renamed: title: catalog -> catalog (do not use)",
+        "WafMigration assessed: migrationState: start -> validation",
+        "WafMigration switched: migrationState: start -> finished",
+      ].sort(),
+    );
   });
 
   test("includes a manual change to every type of resource", () => {
@@ -194,7 +210,7 @@ describe("the report on a manual change", () => {
 
   test("says how the next update undoes the change, and how to keep it", () => {
     expect(resource("page-shield", "expression")).toMatchObject({
-      update: "pulumi up undoes the change",
+      update: "pulumi up --refresh undoes the change",
       keep: {
         how: "To keep the change, put this in the program",
         code: [`expression: 'http.host eq "expression.empty.example" and ip.src ne 192.0.2.1',`],
@@ -212,11 +228,12 @@ describe("the report on a manual change", () => {
       "No argument covers this change, so the program can't keep it",
     );
     expect(resource("data", "gone")).toMatchObject({
-      update: "pulumi up creates an empty namespace with a new ID. The deleted namespace's keys are lost",
+      update:
+        "pulumi up --refresh creates an empty namespace with a new ID. The deleted namespace's keys are lost",
       keep: { how: "To keep it deleted, remove KvNamespace gone from the program" },
     });
     expect(resource("data", "switched").update).toBe(
-      "pulumi up can't undo the change, because migrations are irreversible",
+      "pulumi up --refresh can't undo the change, because migrations are irreversible",
     );
   });
 
@@ -251,7 +268,8 @@ describe("the report on a manual change", () => {
     );
     expect(driftIn(plan).resources).toMatchObject([
       {
-        update: "pulumi up leaves the object as it is, because the program only reads it from now on",
+        update:
+          "pulumi up --refresh leaves the object as it is, because the program only reads it from now on",
         keep: { how: "To keep the change, do nothing", code: [] },
       },
     ]);
@@ -261,22 +279,22 @@ describe("the report on a manual change", () => {
     expect(resource("and-plan", "declared-since")).toMatchObject({
       changes: [{ before: "log", now: "allow", planned: "allow" }],
       update:
-        "pulumi up leaves the object as it is, because the program now declares it this way or ignores the change (ignoreChanges)",
+        "pulumi up --refresh leaves the object as it is, because the program now declares it this way or ignores the change (ignoreChanges)",
       keep: { how: "To keep the change, do nothing" },
     });
     expect(resource("and-plan", "declared-differently")).toMatchObject({
       changes: [{ before: "declared-differently", now: "changed manually", planned: "declared anew" }],
-      update: "pulumi up writes the program's values",
+      update: "pulumi up --refresh writes the program's values",
     });
     expect(resource("and-plan", "declared-elsewhere")).toMatchObject({
       changes: [{ property: "enabled" }],
-      update: "pulumi up undoes the change",
+      update: "pulumi up --refresh undoes the change",
     });
     expect(resource("and-plan", "removed").update).toBe(
-      "pulumi up deletes the object, because the program no longer declares it",
+      "pulumi up --refresh deletes the object, because the program no longer declares it",
     );
     expect(resource("and-plan", "removed-and-gone").update).toBe(
-      "pulumi up only removes the resource from the state, because the program no longer declares it",
+      "pulumi up --refresh only removes the resource from the state, because the program no longer declares it",
     );
     expect(driftIn(planOf("and-plan")).pending).toEqual([
       { op: "create", type: "PageShieldPolicy", name: "new" },

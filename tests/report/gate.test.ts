@@ -1,6 +1,6 @@
-import { report, type DangerKind } from "../../provider/report";
+import { report, type DangerKind } from "../../provider/report/index";
 import { EFFECTS } from "../../provider/report/effects";
-import { omit, type JsonObject } from "../../provider/runtime/values";
+import { omit, type JsonObject } from "../../provider/basics/json";
 import { Shell } from "../cli/shell";
 import { planJson, read, recorded, stepOf, type MadePlan, type MadeStep } from "./plans";
 

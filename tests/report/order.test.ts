@@ -1,7 +1,7 @@
 import { startLocalApi, type LocalApi } from "edgeguard-local";
-import { report } from "../../provider/report";
+import { report } from "../../provider/report/index";
 import { readEntryPoint } from "../../provider/rulesets/entry-point";
-import type { JsonObject } from "../../provider/runtime/values";
+import type { JsonObject } from "../../provider/basics/json";
 import { Operation, UNKNOWN, type Recorded } from "../support/operation";
 import { found, planJson, stepOf, type MadeStep } from "./plans";
 

@@ -2,11 +2,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { SEEN as KV } from "../../provider/kv/impact";
 import { SEEN as PAGE_SHIELD } from "../../provider/page-shield/impact";
-import { reportDrift } from "../../provider/report";
+import { reportDrift } from "../../provider/report/index";
 import { SEEN as LOGPUSH } from "../../provider/logpush/impact";
 import { SEEN as RULESETS } from "../../provider/rulesets/impact";
 import { listOf, type Listed } from "../../provider/runtime/impact";
-import type { JsonObject } from "../../provider/runtime/values";
+import type { JsonObject } from "../../provider/basics/json";
 
 /** Plans: the recorded ones, and small ones that are made where a case cannot be recorded. */
 

@@ -1,6 +1,6 @@
 import { startLocalApi, type LocalApi } from "edgeguard-local";
-import { report } from "../../provider/report";
-import type { JsonObject } from "../../provider/runtime/values";
+import { report } from "../../provider/report/index";
+import type { JsonObject } from "../../provider/basics/json";
 import { Operation, rawSend } from "../support/operation";
 import { planJson, stepOf, type MadeStep } from "./plans";
 

@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
-import { report, reportDrift } from "../../provider/report";
+import { report, reportDrift } from "../../provider/report/index";
 import { DANGERS } from "../../provider/report/model";
-import { omit } from "../../provider/runtime/values";
+import { omit } from "../../provider/basics/json";
 import {
   pathOf,
   planJson,

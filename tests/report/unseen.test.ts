@@ -1,6 +1,6 @@
 import { startLocalApi, type LocalApi } from "edgeguard-local";
-import { report } from "../../provider/report";
-import { omit, type JsonObject } from "../../provider/runtime/values";
+import { report } from "../../provider/report/index";
+import { omit, type JsonObject } from "../../provider/basics/json";
 import { Operation, UNKNOWN, type Recorded } from "../support/operation";
 import { EVERYTHING, found, list, many, planJson, stepOf, type MadeStep } from "./plans";
 

@@ -1,5 +1,5 @@
 import { managedRulesets, OWASP_SCORE_RULE, seededRules } from "edgeguard-local";
-import { omit } from "../../provider/runtime/values";
+import { omit } from "../../provider/basics/json";
 import { driftOf } from "../report/plans";
 import { refreshedInputs } from "../support/operation";
 import { inputsAfter, RulesetsBench, OWASP, REF, TYPE, MANAGED } from "./support";

@@ -1,5 +1,5 @@
 import { revisionOf } from "../../provider/runtime/impact";
-import type { JsonObject } from "../../provider/runtime/values";
+import type { JsonObject } from "../../provider/basics/json";
 import {
   managedRulesets,
   seededRules,

@@ -1,6 +1,6 @@
 import { type LocalApi, startLocalApi } from "edgeguard-local";
 import type { z } from "zod";
-import { omit } from "../../provider/runtime/values";
+import { omit } from "../../provider/basics/json";
 import { wafMigration } from "../../provider/migration/waf-migration";
 import { kvEntries } from "../../provider/kv/kv-entries";
 import { kvNamespace } from "../../provider/kv/kv-namespace";

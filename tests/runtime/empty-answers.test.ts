@@ -1,6 +1,6 @@
 import { text } from "node:stream/consumers";
 import { startLocalApi, type LocalApi } from "edgeguard-local";
-import { isJsonObject, type JsonObject } from "../../provider/runtime/values";
+import { isJsonObject, type JsonObject } from "../../provider/basics/json";
 import { serve } from "../support/edge-client";
 import { Operation, rawGet, rawSend } from "../support/operation";
 import { SAMPLES } from "../support/samples";

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { CompositeId } from "../../provider/runtime/composite-id";
 import { listed, listOf, RECORD_SHAPE } from "../../provider/runtime/impact";
 import { defineLifecycle, type Findings } from "../../provider/runtime/lifecycle";
-import { omit, type JsonObject } from "../../provider/runtime/values";
+import { omit, type JsonObject } from "../../provider/basics/json";
 import { verbsOf } from "../../provider/runtime/verbs";
 import { emptyNamespace } from "../kv/upload-support";
 import { Operation, rawSend, UNKNOWN, type Recorded } from "../support/operation";

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { stringsIn } from "../../provider/api/redact";
 import { SECRETS } from "../../provider/runtime/secrets";
-import { isJsonObject, type JsonObject } from "../../provider/runtime/values";
+import { isJsonObject, type JsonObject } from "../../provider/basics/json";
 import { kvEntries } from "../../provider/kv/kv-entries";
 import { kvNamespace } from "../../provider/kv/kv-namespace";
 import { logpushJob } from "../../provider/logpush/logpush-job";

@@ -4,7 +4,7 @@ import { pageShieldPolicy } from "../../provider/page-shield/policy";
 import { CompositeId } from "../../provider/runtime/composite-id";
 import { defineLifecycle, PartialFailure } from "../../provider/runtime/lifecycle";
 import { Locks } from "../../provider/runtime/locks";
-import { omit } from "../../provider/runtime/values";
+import { omit } from "../../provider/basics/json";
 import { verbsOf } from "../../provider/runtime/verbs";
 import { failureOf } from "../support/edge-client";
 import { Operation, rawGet, sent, type Recorded } from "../support/operation";

@@ -6,7 +6,7 @@ import { stringsIn } from "../../../provider/api/redact";
 import { REGISTER } from "../../../provider/register";
 import { report, reportDrift } from "../../../provider/report";
 import { namesOfSecrets } from "../../../provider/runtime/secrets";
-import { isJsonObject, omit, type JsonObject } from "../../../provider/runtime/values";
+import { isJsonObject, omit, type JsonObject } from "../../../provider/basics/json";
 import * as rpc from "@pulumi/pulumi/proto/provider_pb";
 import { PluginClient, secret, struct } from "../../plugin/client";
 import { pluginVerbs } from "../../plugin/verbs";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { managedRulesets, type LocalApi } from "edgeguard-local";
 import { REGISTER } from "../../../provider/register";
 import { SECRETS } from "../../../provider/runtime/secrets";
-import { isJsonObject, omit, omitUndefined, type JsonObject } from "../../../provider/runtime/values";
+import { isJsonObject, omit, type JsonObject } from "../../../provider/basics/json";
 import { rawGet, rawSend, type Recorded } from "../../support/operation";
 import type { ResourceName } from "../../support/permissions-markdown";
 import { SAMPLES } from "../../support/samples";
@@ -55,8 +55,12 @@ export async function prepare(api: LocalApi, folder: string): Promise<void> {
     { key: "theirs", value: "theirs", metadata: { owner: OTHERS.metadata } },
   ]);
   for (const canary of [OWN, CHANGED]) {
-    const entries = [{ key: `key-${canary}`, value: `${canary}!`, metadata: { key: canary } }];
-    writeFileSync(join(folder, `${canary}.json`), JSON.stringify(entries));
+    const entry = { value: `${canary}!`, metadata: { key: canary } };
+    for (const [name, key] of [
+      [canary, `key-${canary}`],
+      [`shown-${canary}`, "key"],
+    ])
+      writeFileSync(join(folder, `${name}.json`), JSON.stringify([{ key, ...entry }]));
     mkdirSync(join(folder, canary));
     writeFileSync(join(folder, canary, `key-${canary}`), `${canary}!`);
   }
@@ -73,6 +77,9 @@ async function addNeighbors(api: LocalApi): Promise<void> {
   const body = { name: "zone", kind: "zone", phase: "http_request_firewall_managed", rules };
   await rawSend(api, "POST", `/zones/${api.zones.empty}/rulesets`, body);
 }
+
+/** For a file's values and metadata, which are always secret. */
+const NOT_MARKED = "that isn't marked";
 
 interface Shape {
   readonly arguments: Readonly<Record<string, Values>>;
@@ -163,13 +170,13 @@ async function shapes(api: LocalApi, folder: string): Promise<Readonly<Record<Re
         const others = (now?.rules ?? []).filter(
           ({ id, ref }) => id !== made?.id && !/\/exception\//.test(String(ref)),
         );
-        const rule = omitUndefined({
+        const rule = omit({
           ref: made === undefined ? ref : made.outputs["ref"],
           description,
           expression,
           enabled: true,
           action: "execute",
-          action_parameters: omitUndefined({
+          action_parameters: omit({
             id: isOwasp ? managedRulesets.owasp : managedRulesets.managed,
             overrides: Object.keys(overrides).length === 0 ? undefined : overrides,
           }),
@@ -219,11 +226,11 @@ async function shapes(api: LocalApi, folder: string): Promise<Readonly<Record<Re
       async write(args, made) {
         const { name, dataset, destinationConf, filter, maxUploadRecords, extra = {} } = args;
         const { fieldNames = ["ClientIP"], recordPrefix } = (args["outputOptions"] ?? {}) as JsonObject;
-        const body = omitUndefined({
+        const body = omit({
           destination_conf: destinationConf,
           filter,
           enabled: true,
-          output_options: omitUndefined({ field_names: fieldNames, record_prefix: recordPrefix }),
+          output_options: omit({ field_names: fieldNames, record_prefix: recordPrefix }),
           max_upload_records: maxUploadRecords,
           ...(extra as JsonObject),
         });
@@ -249,15 +256,20 @@ async function shapes(api: LocalApi, folder: string): Promise<Readonly<Record<Re
           b: `{"password":"${canary}"}`,
         })),
         file: [file(OWN), file(CHANGED), file(TWIN)],
+        [`file ${NOT_MARKED}`]: [OWN, CHANGED, TWIN].map((canary) =>
+          file(`shown-${canary}`),
+        ) as unknown as Values,
         directory: [OWN, CHANGED, TWIN].map((canary) => join(folder, canary)) as unknown as Values,
         defaults: texts((canary) => ({ metadata: { key: canary } })),
         prune: texts((canary) => ({ prefix: canary })),
       },
-      beside: Object.fromEntries(["file", "directory"].map((each) => [each, { entries: undefined }])),
+      beside: Object.fromEntries(
+        ["file", `file ${NOT_MARKED}`, "directory"].map((each) => [each, { entries: undefined }]),
+      ),
       importId: () => `${account}/${namespace}`,
       async write() {
         const metadata = { key: TWIN };
-        const keys = ["a", "b", "product/kettle", `key-${OWN}`, `${OWN}/theirs`];
+        const keys = ["a", "b", "product/kettle", "key", `key-${OWN}`, `${OWN}/theirs`];
         await rawSend(
           api,
           "PUT",
@@ -289,14 +301,16 @@ export async function rowsOf(api: LocalApi, folder: string): Promise<readonly Ro
   const all = Object.entries(await shapes(api, folder)) as [ResourceName, Shape][];
   return all.flatMap(([type, { arguments: secrets, beside = {}, importId, write }]) => {
     const { args: sample } = SAMPLES[type](api);
-    return Object.entries(secrets).map(([argument, [own, changed, twin]]): Row => {
-      const isAlways = Object.hasOwn(REGISTER[type]?.facts.secret ?? {}, argument);
-      const base = { ...sample, ...beside[argument], ...(isAlways ? {} : { [SECRETS]: [argument] }) };
-      const withValue = (value: unknown): JsonObject => omitUndefined({ ...base, [argument]: value });
+    return Object.entries(secrets).map(([name, [own, changed, twin]]): Row => {
+      const [argument = ""] = name.split(" ");
+      const isAlways =
+        name.endsWith(NOT_MARKED) || Object.hasOwn(REGISTER[type]?.facts.secret ?? {}, argument);
+      const base = { ...sample, ...beside[name], ...(isAlways ? {} : { [SECRETS]: [argument] }) };
+      const withValue = (value: unknown): JsonObject => omit({ ...base, [argument]: value });
       const texts = JSON.stringify([own, changed, twin]);
       return {
         type,
-        argument,
+        argument: name,
         args: withValue(own),
         changed: withValue(changed),
         canaries: [
