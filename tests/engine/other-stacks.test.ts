@@ -221,7 +221,7 @@ test.each([2, 3])(
             expect(text).toMatch(REFUSAL);
           }
           const isTaking = isUp && declared.keys?.["adopt"] === "takeOver";
-          const taken = isTaking ? Object.keys(declared.keys?.entries ?? {}) : [];
+          const taken = isTaking ? Object.keys(declared.keys.entries) : [];
           const lost = lostOf(before, await shared.seen(), { stack, own, taken });
           expect({ round, stack, command, lost }).toEqual({ round, stack, command, lost: [] });
         }

@@ -68,13 +68,15 @@ async function runIn(command: string): Promise<Printed> {
   return { said: (await said).join("\n"), files: new Map(files) };
 }
 
+const HAVE_SECRETS = ["import.json", "import-config.sh"];
+
 function leaksIn({ said, files }: Printed): string[] {
   const texts = new Map([["what it said", said], ...files]);
   return Object.values(OTHERS).flatMap((canary) => {
     const pieces = Array.from({ length: canary.length - 7 }, (_, at) => canary.slice(at, at + 8));
     return [...texts].flatMap(([name, given]) => {
-      // `pulumi import` reads the secrets of this file, which only its owner can read.
-      if (name === "import.json" && canary === OTHERS.destination) return [];
+      // `pulumi import` and `pulumi config set --secret` read the secrets from these files.
+      if (HAVE_SECRETS.includes(name) && canary === OTHERS.destination) return [];
       const found = pieces.find((piece) => given.includes(piece));
       if (found === undefined) return [];
       const at = given.indexOf(found);

@@ -55,9 +55,9 @@ const DEBUG = { EDGEGUARD_DEBUG: "1" };
 interface Surface {
   readonly operation: Operation;
   /** Everything that it said and recorded in plain text so far. */
-  lines(): readonly string[];
+  readonly lines: () => readonly string[];
   /** Adds what the engine records, without what it encrypts. */
-  record(outputs: unknown): void;
+  readonly record: (outputs: unknown) => void;
 }
 
 type Starts = (row: Row) => Promise<Surface>;
@@ -69,7 +69,7 @@ const classes: Starts = (row) => {
   return Promise.resolve({
     operation,
     lines: () => [...operation.said, ...operation.warned, ...recorded],
-    record: (outputs) => recorded.push(recordedText(row, outputs)),
+    record: (outputs) => void recorded.push(recordedText(row, outputs)),
   });
 };
 

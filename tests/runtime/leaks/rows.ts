@@ -106,7 +106,9 @@ async function shapes(api: LocalApi, folder: string): Promise<Readonly<Record<Re
     PageShieldSettings: {
       arguments: { zoneId: same(zone) },
       importId: () => zone,
-      write: async () => void (await rawSend(api, "PUT", `/zones/${zone}/page_shield`, { enabled: false })),
+      async write() {
+        await rawSend(api, "PUT", `/zones/${zone}/page_shield`, { enabled: false });
+      },
     },
     PageShieldPolicy: {
       arguments: {
