@@ -58,7 +58,7 @@ export async function prepare(api: LocalApi, folder: string): Promise<void> {
     const entry = { value: `${canary}!`, metadata: { key: canary } };
     for (const [name, key] of [
       [canary, `key-${canary}`],
-      [`shown-${canary}`, "key"],
+      [shownName(canary), "key"],
     ])
       writeFileSync(join(folder, `${name}.json`), JSON.stringify([{ key, ...entry }]));
     mkdirSync(join(folder, canary));
@@ -80,6 +80,9 @@ async function addNeighbors(api: LocalApi): Promise<void> {
 
 /** For a file's values and metadata, which are always secret. */
 const NOT_MARKED = "that isn't marked";
+
+/** The name of a file whose name and keys aren't secret. */
+const shownName = (canary: string): string => `file-${TEXTS.indexOf(canary)}`;
 
 interface Shape {
   readonly arguments: Readonly<Record<string, Values>>;
@@ -259,7 +262,7 @@ async function shapes(api: LocalApi, folder: string): Promise<Readonly<Record<Re
         })),
         file: [file(OWN), file(CHANGED), file(TWIN)],
         [`file ${NOT_MARKED}`]: [OWN, CHANGED, TWIN].map((canary) =>
-          file(`shown-${canary}`),
+          file(shownName(canary)),
         ) as unknown as Values,
         directory: [OWN, CHANGED, TWIN].map((canary) => join(folder, canary)) as unknown as Values,
         defaults: texts((canary) => ({ metadata: { key: canary } })),
@@ -316,7 +319,10 @@ export async function rowsOf(api: LocalApi, folder: string): Promise<readonly Ro
         args: withValue(own),
         changed: withValue(changed),
         canaries: [
-          ...new Set([...canariesIn([own, changed, twin]), ...TEXTS.filter((each) => texts.includes(each))]),
+          ...new Set([
+            ...canariesIn([own, changed, twin]),
+            ...TEXTS.filter((each) => texts.includes(each) || name.endsWith(NOT_MARKED)),
+          ]),
         ],
         importId,
         before: argument === "position" ? () => addNeighbors(api) : () => Promise.resolve(),
