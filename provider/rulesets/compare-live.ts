@@ -1,5 +1,4 @@
 import type { Context } from "../runtime/lifecycle";
-import { unlessForbidden } from "../runtime/live";
 import { omitAbsent, sameJson } from "../basics/json";
 import type { Existing } from "./adoption";
 import { compareEffects, type RunningRuleset } from "./compare-effects";
@@ -59,7 +58,7 @@ async function runningRuleset(
     return { managed: await findManagedRuleset(ctx, args.accountId, { id }, version), overrides };
   };
   try {
-    return await unlessForbidden(ctx, read);
+    return await ctx.unlessForbidden(read);
   } catch (error) {
     // For example, Cloudflare may no longer have the version.
     if (error instanceof UnknownRulesetError) return undefined;

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import type { ImpactRecord, ShapeOf } from "../runtime/impact";
-import type { Messages } from "../runtime/lifecycle";
+import type { ImpactRecord, RecordShape } from "../runtime/impact";
 import { members } from "../basics/published";
 
 /** What an operation finds out about a deployment of a managed ruleset, and the messages about it. */
@@ -40,12 +39,12 @@ export interface RulesetImpact extends ImpactRecord {
 export const rulesetRecord = {
   compared: compared.exactOptional(),
   versions: lines.exactOptional(),
-} as const satisfies ShapeOf<Omit<RulesetImpact, keyof ImpactRecord>>;
+} as const satisfies RecordShape<RulesetImpact>;
 
 /** What the report needs to have been looked at before it rules out a loss. */
 export const SEEN = { existingRule: "existingRule" } as const;
 
-export function versionMessages(versions: unknown, ref: unknown): Messages {
+export function versionMessages(versions: unknown, ref: unknown): { readonly infos: string[] } {
   const label = `managed ruleset ${JSON.stringify(ref)}: `;
   return { infos: (lines.safeParse(versions).data ?? []).map((line) => label + line) };
 }

@@ -1,7 +1,7 @@
 import { expansionIn } from "../../rulesets/effective";
 import { recordedRuleIds } from "../../rulesets/resolve-rules";
 import { resolveSkip, skip } from "../../rulesets/skip";
-import { isId } from "../../runtime/fields";
+import { ID } from "../../runtime/fields";
 import { declaredName } from "../sections/managed-ruleset";
 import { asObject, asText } from "../values";
 import { selectsNoLess, selectsNothing } from "./requests";
@@ -80,7 +80,7 @@ export function mayReach(exception: Exception, holder: Side, other: Side): boole
     .map((key) => (key === THIS ? declaredName(holder) : key))
     .some((key) => {
       if (key === undefined) return true;
-      const known = isId(key) ? id : name;
+      const known = ID.is(key) ? id : name;
       return known === undefined || known === key;
     });
 }

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { managedRulesets, type LocalApi } from "edgeguard-local";
 import { REGISTER } from "../../../provider/register";
-import { SECRETS } from "../../../provider/runtime/secrets";
+import { HIDDEN } from "../../../provider/runtime/hidden";
 import { isJsonObject, omit, type JsonObject } from "../../../provider/basics/json";
 import { rawGet, rawSend, type Recorded } from "../../support/operation";
 import type { ResourceName } from "../../support/permissions-markdown";
@@ -310,7 +310,7 @@ export async function rowsOf(api: LocalApi, folder: string): Promise<readonly Ro
       const [argument = ""] = name.split(" ");
       const isAlways =
         name.endsWith(NOT_MARKED) || Object.hasOwn(REGISTER[type]?.facts.secret ?? {}, argument);
-      const base = { ...sample, ...beside[name], ...(isAlways ? {} : { [SECRETS]: [argument] }) };
+      const base = { ...sample, ...beside[name], ...(isAlways ? {} : { [HIDDEN.secrets]: [argument] }) };
       const withValue = (value: unknown): JsonObject => omit({ ...base, [argument]: value });
       const texts = JSON.stringify([own, changed, twin]);
       return {
