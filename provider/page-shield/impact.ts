@@ -13,7 +13,7 @@ export interface WouldBlock {
    * nothing.
    */
   readonly seen: number;
-  /** The first five URLs that the policy would block, without the values of query parameters. */
+  /** The first five URLs that the policy would block, without usernames, passwords and the values of query parameters. */
   readonly scripts: readonly string[];
   /** A digest of all URLs that the policy would block. */
   readonly digest: string;

@@ -6,6 +6,7 @@ import { formatNumber } from "../limits/workers";
 import { coveredHosts } from "./covered-hosts";
 import { allowsScript, parseCsp, type LoadedScript } from "./csp";
 import type { WouldBlock } from "./impact";
+import { withoutUser } from "./inventory/script-pattern";
 import { listDetected, SCRIPTS } from "./wire";
 
 interface EnforcedPolicy {
@@ -70,9 +71,12 @@ export function wouldBlockOf(
   };
 }
 
-/** Returns a script's URL without the values of query parameters, which may be credentials, and without a fragment. */
+/**
+ * Returns a script's URL without a fragment, and without its username, password and values of query parameters, which
+ * may be credentials.
+ */
 export function shownUrl(url: string): string {
-  const [, address = "", query] = /^([^?#]*)(\?[^#]*)?/.exec(url) ?? [];
+  const [, address = "", query] = /^([^?#]*)(\?[^#]*)?/.exec(withoutUser(url)) ?? [];
   return query === undefined ? address : `${address}${query.replace(/([?&][^=&]*=|[?&])[^&]+/g, "$1…")}`;
 }
 
