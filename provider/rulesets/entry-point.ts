@@ -3,7 +3,6 @@ import { ApiError, unlessAbsent } from "../api/errors";
 import type { Context } from "../runtime/lifecycle";
 import type { JsonObject } from "../basics/json";
 import { entryPoint, PHASE, type EntryPoint, type ZoneRule } from "./wire";
-import { createOnce, pollUntil } from "../runtime/creation";
 
 /**
  * Reads and writes a zone's entry point ruleset. It's never replaced as a whole, because that could lose a rule that
@@ -21,10 +20,33 @@ export const entryPointPath = (zone: string): string =>
  */
 const ENTRY_POINT_EXISTS = 20217;
 
-/** Reads the zone's entry point. Undefined if nothing was ever deployed in the zone. */
-export function readEntryPoint(ctx: Pick<Context, "api">, zone: string): Promise<EntryPoint | undefined> {
+/**
+ * Reads the zone's entry point. Undefined if nothing was ever deployed in the zone.
+ *
+ * @param path another path of the same ruleset.
+ */
+export function readEntryPoint(
+  ctx: Pick<Context, "api">,
+  zone: string,
+  path = entryPointPath(zone),
+): Promise<EntryPoint | undefined> {
   const what = `Reading the managed rules of zone ${zone}`;
-  return unlessAbsent(() => ctx.api.get(entryPointPath(zone), { what, schema: entryPoint }));
+  return unlessAbsent(() => ctx.api.get(path, { what, schema: entryPoint }));
+}
+
+/** Reads the zone's entry point for a rule that it has to contain. Reads it again by its ID before saying that it doesn't. */
+export async function readWithRule(
+  ctx: Pick<Context, "api">,
+  zone: string,
+  id: string,
+  find: (found: EntryPoint | undefined) => ZoneRule | undefined,
+): Promise<{ readonly found: EntryPoint; readonly rule: ZoneRule } | undefined> {
+  for (const path of [undefined, `${zoneRulesetsPath(zone)}/${id}`]) {
+    const found = await readEntryPoint(ctx, zone, path);
+    const rule = find(found);
+    if (found !== undefined && rule !== undefined) return { found, rule };
+  }
+  return undefined;
 }
 
 const cacheKey = (zone: string): string => `managed rules of zone ${zone}`;
@@ -41,7 +63,7 @@ export async function ensureEntryPoint(ctx: Context, zone: string): Promise<Entr
   ctx.forget(cacheKey(zone));
   const path = zoneRulesetsPath(zone);
   try {
-    return await createOnce(ctx, {
+    return await ctx.createOnce({
       path,
       id: ({ id }: EntryPoint) => id,
       what: `the entry point ruleset for the managed rules of zone ${zone}`,
@@ -56,8 +78,7 @@ export async function ensureEntryPoint(ctx: Context, zone: string): Promise<Entr
     });
   } catch (error) {
     if (!(error instanceof ApiError) || !error.hasCode(ENTRY_POINT_EXISTS)) throw error;
-    const existing = await pollUntil(
-      ctx,
+    const existing = await ctx.pollUntil(
       () => readEntryPoint(ctx, zone),
       (found) => found !== undefined,
       5,
@@ -102,7 +123,7 @@ export class RuleWriter {
       (found?.rules ?? []).flatMap((rule) =>
         found && rule.ref === ref ? [{ rule, entryPoint: found }] : [],
       );
-    const object = await createOnce(ctx, {
+    const object = await ctx.createOnce({
       what: `the rule ${JSON.stringify(ref)}`,
       path,
       id: ({ rule }) => rule.id,
@@ -147,6 +168,7 @@ export interface OtherManagedRule {
   readonly ruleId: string;
   /** The ID of the managed ruleset that it executes. */
   readonly rulesetId: string;
+  /** Empty if the resource's own ref or position is secret. */
   readonly ref: string;
   /** Empty if the resource's own description is secret. */
   readonly description: string;
@@ -154,9 +176,9 @@ export interface OtherManagedRule {
 
 /** Finds the zone's enabled rules that execute a managed ruleset, except the rule with the ID `own`. */
 export function otherManagedRules(
+  { isSecret }: Pick<Context, "isSecret">,
   found: EntryPoint | undefined,
   own?: string,
-  hidesDescriptions = false,
 ): OtherManagedRule[] {
   return (found?.rules ?? []).flatMap(({ id, ref, description, enabled, deploys }) =>
     deploys === undefined || !enabled || id === own
@@ -165,8 +187,8 @@ export function otherManagedRules(
           {
             ruleId: id,
             rulesetId: deploys.rulesetId,
-            ref,
-            description: hidesDescriptions ? "" : description,
+            ref: isSecret("ref") || isSecret("position") ? "" : ref,
+            description: isSecret("description") ? "" : description,
           },
         ],
   );
@@ -176,6 +198,8 @@ const advice: NonNullable<RequestOptions<unknown>["advice"]> = ({ status, errors
   if (status === 404)
     return "If the rule was deleted outside this program, run `pulumi refresh`; the next `pulumi up` creates it again.";
   if (status !== 400) return undefined;
+  if (errors.some(({ pointer }) => pointer?.endsWith("/ref") === true))
+    return "Another rule in the zone has this ref. Change the resource's ref, or delete that rule.";
   return errors.some(({ pointer }) => pointer?.endsWith("/expression") === true)
     ? "Check the expression in the dashboard's expression editor."
     : "Your Cloudflare plan may not include this ruleset, or the ruleset may have changed. Run `pulumi preview`, which checks tags, rules and actions.";

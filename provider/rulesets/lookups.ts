@@ -1,15 +1,24 @@
 import type * as pulumi from "@pulumi/pulumi";
-import { accountId, zoneId } from "../runtime/fields";
+import { ID } from "../runtime/fields";
 import * as declared from "./arguments";
 import { readEntryPoint } from "./entry-point";
 import { explain, type ExecutedRuleset, type ZoneExplanation } from "./explain";
 import { findManagedRuleset, listManagedRulesets, UnknownRulesetError } from "./managed";
 import { versionToCompare } from "./version-changes";
-import type { ManagedRule, ManagedRuleset, ManagedRulesetInfo, Overrides, Skip, ZoneRule } from "./wire";
+import type {
+  ManagedRule,
+  ManagedRuleset,
+  ManagedRulesetInfo,
+  ZoneEntryPoint,
+  ZoneRule,
+  ZoneRuleState,
+} from "./wire";
 import { omit } from "../basics/json";
 import { lookup, LookupError, type Inputs, type LookupOptions, type ZoneArgs } from "../runtime/lookup";
 
 /** Lookups for an account's managed rulesets and a zone's managed rules. */
+
+export type { ZoneEntryPoint, ZoneRuleState } from "./wire";
 
 /** A summary of the rules in a managed ruleset that have a given tag. */
 export interface TagSummary {
@@ -28,33 +37,6 @@ export interface ManagedRulesetState extends ManagedRuleset {
   readonly tags: readonly TagSummary[];
 }
 
-/** A rule of a zone's entry point ruleset. */
-export interface ZoneRuleState {
-  readonly id: string;
-  readonly ref: string;
-  /** `execute` for a deployment, `skip` for an exception. */
-  readonly action: string;
-  readonly expression: string;
-  readonly description: string;
-  readonly enabled: boolean;
-  /** The managed ruleset and its overrides. Present only for an execute rule. */
-  readonly deploys?: {
-    readonly rulesetId: string;
-    readonly version?: string;
-    readonly overrides: Overrides;
-  };
-  /** What the rule skips. Present only for a skip rule. */
-  readonly skips?: Skip;
-}
-
-/** A zone's entry point ruleset for managed rules. */
-export interface ZoneEntryPoint {
-  readonly id: string;
-  readonly version: string;
-  /** The rules, in the order in which they run. */
-  readonly rules: readonly ZoneRuleState[];
-}
-
 /** The arguments of `getManagedRulesets`. */
 export interface ManagedRulesetsArgs {
   /** The account's ID (32 hex digits). By default, the setting `edgeguard:accountId`, or `CLOUDFLARE_ACCOUNT_ID`. */
@@ -63,7 +45,7 @@ export interface ManagedRulesetsArgs {
 
 const rulesets = lookup<ManagedRulesetsArgs, readonly ManagedRulesetInfo[]>("getManagedRulesets", {
   ofAccount: true,
-})({ accountId }, (host, { accountId }) => listManagedRulesets(host.api, accountId));
+})({ accountId: ID.account }, (host, { accountId }) => listManagedRulesets(host.api, accountId));
 
 /**
  * Returns the managed rulesets that zones of an account can deploy, without their rules.
@@ -111,7 +93,7 @@ export interface ManagedRulesetArgs extends ManagedRulesetsArgs {
 }
 
 const oneRuleset = lookup<ManagedRulesetArgs, ManagedRulesetState>("getManagedRuleset", { ofAccount: true })(
-  { accountId, ruleset: declared.ruleset, version: declared.version.optional() },
+  { accountId: ID.account, ruleset: declared.ruleset, version: declared.version.optional() },
   async (host, { accountId, ruleset, version }, form) => {
     try {
       const found = await findManagedRuleset(host.context(form), accountId, ruleset, version);
@@ -161,7 +143,7 @@ function summarizeTags(rules: readonly ManagedRule[]): TagSummary[] {
 }
 
 const zoneRules = lookup<ZoneArgs, ZoneEntryPoint | undefined>("getZoneManagedRules")(
-  { zoneId },
+  { zoneId: ID.zone },
   async (host, { zoneId }) => {
     const found = await readEntryPoint(host, zoneId);
     const stateOf = (rule: ZoneRule): ZoneRuleState => omit({ ...rule }, ["raw"]) as unknown as ZoneRuleState; // `omit` loses the types.
@@ -204,7 +186,7 @@ export interface ExplainZoneArgs extends ZoneArgs {
 }
 
 const zoneExplanation = lookup<ExplainZoneArgs, ZoneExplanation>("explainZone", { ofAccount: true })(
-  { zoneId, accountId },
+  { zoneId: ID.zone, accountId: ID.account },
   async (host, { zoneId, accountId }, form) => {
     const found = await readEntryPoint(host, zoneId);
     const ctx = host.context(form);

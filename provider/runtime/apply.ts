@@ -1,7 +1,7 @@
-import type { z } from "zod";
 import { isAbsent, unlessAbsent } from "../api/errors";
-import { ADOPTED, adoptionLine, withAdopted } from "./adopted";
-import { KEPT, NAME, READ, type ResourceType } from "./resource-type";
+import { ADOPTED, adoptionLine, sharedIdHint, withAdopted } from "./adopted";
+import { HIDDEN, KEPT } from "./hidden";
+import type { ResourceType } from "./resource-type";
 import type { Host } from "./host";
 import { PartialFailure, type State } from "./lifecycle";
 import { IMPACT, revisionOf } from "./impact";
@@ -9,8 +9,8 @@ import { isJsonObject, omit, pick, type JsonObject } from "../basics/json";
 
 /** The operations that read and change real objects. */
 
-export async function create<Shape extends z.ZodRawShape, Computed extends object>(
-  resource: ResourceType<Shape, Computed>,
+export async function create(
+  resource: ResourceType,
   host: Host,
   inputs: JsonObject,
 ): Promise<{ id: string; outs: Record<string, unknown> }> {
@@ -28,7 +28,7 @@ export async function create<Shape extends z.ZodRawShape, Computed extends objec
       const adopted = adopts === undefined ? undefined : resource.adopted(adopts, inputs, host.redact);
       if (adopts !== undefined && adopted !== undefined) {
         host.say.info(adoptionLine(adopts, adopted));
-        if (adopts.afterwards !== undefined) host.say.info(`${adopts.what}: ${adopts.afterwards}`);
+        if (adopts.isOwn !== true) host.say.info(sharedIdHint(adopts, id));
       }
       return { id, outs: resource.outputs(args, withAdopted(inputs, adopted), computed) };
     }),
@@ -41,15 +41,15 @@ export interface ReadResult {
   readonly inputs?: Record<string, unknown>;
 }
 
-export async function read<Shape extends z.ZodRawShape, Computed extends object>(
-  resource: ResourceType<Shape, Computed>,
+export async function read(
+  resource: ResourceType,
   host: Host,
   id: string,
   props: JsonObject,
 ): Promise<ReadResult> {
   const { lifecycle } = resource;
   const state = resource.state(props);
-  let found: State<Shape, Computed> | undefined;
+  let found: State | undefined;
   try {
     const ctx = host.context(lifecycle.type, resource.about(props));
     found = await lifecycle.read({ ctx, id, state });
@@ -72,8 +72,8 @@ export async function read<Shape extends z.ZodRawShape, Computed extends object>
     : {};
   // A get has no arguments. As its inputs they'd be in plain text, because only its outputs are marked as secrets.
   const inputs =
-    props[READ] === true
-      ? pick(props, [NAME])
+    props[HIDDEN.read] === true
+      ? pick(props, [HIDDEN.name])
       : { ...pick(outputs, resource.argKeys), ...omit(alongside, [IMPACT]), ...record };
   return { id, props: resource.outputs(outputs, alongside, {}), inputs };
 }
@@ -90,8 +90,8 @@ export interface Existing {
  *
  * @param given the composite ID.
  */
-export async function findExisting<Shape extends z.ZodRawShape, Computed extends object>(
-  resource: ResourceType<Shape, Computed>,
+export async function findExisting(
+  resource: ResourceType,
   host: Host,
   given: string,
   props: JsonObject,
@@ -102,15 +102,15 @@ export async function findExisting<Shape extends z.ZodRawShape, Computed extends
   const ctx = host.context(type, resource.about(props));
   const found = await unlessAbsent(() => lifecycle.existing({ ctx, address }));
   if (found === undefined) throw new Error(missing(type, given));
-  return { id: found.id, props: { ...found.outputs, ...pick(props, KEPT), [READ]: true } };
+  return { id: found.id, props: { ...found.outputs, ...pick(props, KEPT), [HIDDEN.read]: true } };
 }
 
 /**
  * Reads an object for `get`, and makes sure that deleting a resource that used to declare the object doesn't delete the
  * object.
  */
-export async function readExisting<Shape extends z.ZodRawShape, Computed extends object>(
-  resource: ResourceType<Shape, Computed>,
+export async function readExisting(
+  resource: ResourceType,
   host: Host,
   given: string,
   { id, props }: Existing,
@@ -126,8 +126,8 @@ function missing(type: string, given: string): string {
   return `${type}.get: ${given} doesn't exist. Check the ID, or remove the get call from the program.`;
 }
 
-export async function update<Shape extends z.ZodRawShape, Computed extends object>(
-  resource: ResourceType<Shape, Computed>,
+export async function update(
+  resource: ResourceType,
   host: Host,
   id: string,
   olds: JsonObject,
@@ -154,12 +154,7 @@ export async function update<Shape extends z.ZodRawShape, Computed extends objec
   );
 }
 
-async function remove<Shape extends z.ZodRawShape, Computed extends object>(
-  resource: ResourceType<Shape, Computed>,
-  host: Host,
-  id: string,
-  props: JsonObject,
-): Promise<void> {
+async function remove(resource: ResourceType, host: Host, id: string, props: JsonObject): Promise<void> {
   const { lifecycle } = resource;
   const { type, lostOnHandOver = "" } = lifecycle;
   const whyKept = host.record.whyKept(type, id);
@@ -184,8 +179,8 @@ async function remove<Shape extends z.ZodRawShape, Computed extends object>(
 export { remove as delete };
 
 /** Reports a partially completed change to the engine, which records it. */
-async function handingOverHalf<T, Shape extends z.ZodRawShape, Computed extends object>(
-  resource: ResourceType<Shape, Computed>,
+async function handingOverHalf<T>(
+  resource: ResourceType,
   host: Host,
   inputs: JsonObject,
   work: () => Promise<T>,
