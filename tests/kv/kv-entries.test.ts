@@ -130,7 +130,7 @@ describe("KvEntries", () => {
       expect.stringMatching(/set exactly one of entries, file and directory; none is set/),
     ]);
     const two = { file: "a", directory: "b" };
-    expect(await new Operation(api).refusals(TYPE, { accountId, namespaceId, ...two })).toEqual([
+    expect(await new Operation(api).refusals(TYPE, { ...address, ...two })).toEqual([
       expect.stringMatching(/set exactly one of entries, file and directory; file and directory are set/),
     ]);
   });
