@@ -246,7 +246,7 @@ describe("the API for Logpush datasets", () => {
     const unknown = refusal(404, 1002, "doesn't know the fields of dataset casb_findings");
     expect(await call("GET", path(account, "casb_findings", "fields"))).toMatchObject(unknown);
     expect(await call("GET", path(account, "casb_findings", "jobs"))).toMatchObject({ status: 200 });
-    expect(await call("GET", path(account, "nonsense", "jobs"))).toMatchObject({ status: 404 });
+    expect(await call("GET", path(scope, "nonsense", "jobs"))).toMatchObject({ status: 404 });
     const job = { ...newJob, dataset: "casb_findings", output_options: { field_names: ["Anything"] } };
     expect(await call("POST", `${account}/logpush/jobs`, job)).toMatchObject({ status: 200 });
   });
