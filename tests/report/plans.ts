@@ -1,8 +1,7 @@
-import type { WouldBlock } from "../../provider/page-shield/impact";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { SEEN as KV } from "../../provider/kv/impact";
-import { SEEN as PAGE_SHIELD } from "../../provider/page-shield/impact";
+import { SEEN as PAGE_SHIELD, type WouldBlock } from "../../provider/page-shield/impact";
 import { reportDrift } from "../../provider/report/index";
 import { SEEN as LOGPUSH } from "../../provider/logpush/impact";
 import { SEEN as RULESETS } from "../../provider/rulesets/impact";

@@ -226,7 +226,7 @@ export const policyBlocks: Judge = (all) => {
   const acted = ["blocks", "reports"].includes(effectOf(hasNoBefore(all) ? undefined : before));
   const unreported = is === undefined ? [] : newlyUnreported(acted ? was : undefined, is);
   if (unreported.length > 0) found.push(words(unreportedText(unreported)));
-  return found.map((sentence) => ["blocks", sentence]);
+  return found.length === 0 ? [] : [["blocks", joined(found, "; ")]];
 };
 
 /** Lists URLs after a colon. @param count how many there are in all. */
