@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ImpactRecord, ShapeOf } from "../runtime/impact";
+import type { ImpactRecord, RecordShape } from "../runtime/impact";
 import { members } from "../basics/published";
 
 /** What an operation finds out about Page Shield's policies and settings. */
@@ -10,7 +10,7 @@ export interface Blocked {
   readonly count: number;
   /** How many of these are malicious: on a threat list, or with a JS integrity score below 10. */
   readonly malicious: number;
-  /** The first five, malicious ones first, without the values of query parameters. */
+  /** The first five, malicious ones first, without usernames, passwords and values of query parameters. */
   readonly urls: readonly string[];
   /** A digest of all URLs. */
   readonly digest: string;
@@ -45,9 +45,9 @@ export const wouldBlock = members({
 export interface PolicyImpact extends ImpactRecord {
   readonly wouldBlock?: WouldBlock;
 }
-export const policyRecord = { wouldBlock: wouldBlock.exactOptional() } as const satisfies ShapeOf<
-  Omit<PolicyImpact, keyof ImpactRecord>
->;
+export const policyRecord = {
+  wouldBlock: wouldBlock.exactOptional(),
+} as const satisfies RecordShape<PolicyImpact>;
 
 /** What an operation found out about a zone's Page Shield settings. */
 export interface SettingsImpact extends ImpactRecord {
@@ -63,9 +63,9 @@ const settings = members({
   useReportingEndpoint: z.boolean().exactOptional(),
   useConnectionUrlPath: z.boolean().exactOptional(),
 });
-export const settingsRecord = { settings: settings.exactOptional() } as const satisfies ShapeOf<
-  Omit<SettingsImpact, keyof ImpactRecord>
->;
+export const settingsRecord = {
+  settings: settings.exactOptional(),
+} as const satisfies RecordShape<SettingsImpact>;
 
 /** What the report needs to have been looked at before it rules out a loss. */
 export const SEEN = {

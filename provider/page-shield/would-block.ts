@@ -1,12 +1,12 @@
 import { nearest } from "../basics/nearest";
-import { compareText, pluralize } from "../basics/words";
+import { compareText, firstOf, pluralize } from "../basics/words";
 import { formatNumber } from "../limits/workers";
-import { listOf } from "../runtime/impact";
+import { LISTED } from "../runtime/impact";
 import type { Context } from "../runtime/lifecycle";
-import { unlessForbidden } from "../runtime/live";
 import { coveredHosts } from "./covered-hosts";
 import { allows, decidingSources, parseCsp, type Load, type Reported } from "./csp";
 import type { Blocked, WouldBlock } from "./impact";
+import { withoutUser } from "./inventory/script-pattern";
 import { newlyUnreported, unreportedText, type PolicyText } from "./newly-allowed";
 import { isReported, isScoredBelow, type Listed, type ScoredScript } from "./threat";
 import { CONNECTIONS, listDetected, SCRIPTS } from "./wire";
@@ -42,12 +42,12 @@ export async function computeWouldBlock(ctx: Context, args: EnforcedPolicy): Pro
     complete: true, // A detection that can't be read may be one that the policy would block.
   };
   const script = await ctx.once(`active scripts of ${zoneId}`, () =>
-    unlessForbidden(ctx, () => listDetected(ctx.api, SCRIPTS, { ...active, filters: SCRIPTS.includeAll })),
+    ctx.unlessForbidden(() => listDetected(ctx.api, SCRIPTS, { ...active, filters: SCRIPTS.includeAll })),
   );
   const restrictsConnections = decidingSources(parseCsp(args.value), "connection") !== undefined;
   const connection = restrictsConnections
     ? await ctx.once(`active connections of ${zoneId}`, () =>
-        unlessForbidden(ctx, () =>
+        ctx.unlessForbidden(() =>
           listDetected(ctx.api, CONNECTIONS, { ...active, filters: CONNECTIONS.includeAll }),
         ),
       )
@@ -64,7 +64,7 @@ export async function computeWouldBlock(ctx: Context, args: EnforcedPolicy): Pro
     );
     return undefined;
   }
-  const where = hosts === undefined ? "the zone's pages" : firstHosts([...hosts]);
+  const where = hosts === undefined ? "the zone's pages" : firstOf([...hosts], SHOWN_HOSTS);
   if (wouldBlock.seen > 0) ctx.say.info(`${policy}: ${describeImpact(wouldBlock, where)}`);
   return wouldBlock;
 }
@@ -126,13 +126,16 @@ function summaryOf(detected: readonly Detected[]): Blocked {
     count: urls.length,
     malicious: malicious.size,
     urls: urls.slice(0, SHOWN_URLS).map(shownUrl),
-    digest: listOf(urls).digest,
+    digest: LISTED.of(urls).digest,
   };
 }
 
-/** Returns a URL without the values of query parameters, which may be credentials, and without a fragment. */
+/**
+ * Returns a URL without a fragment, and without its username, password and values of query parameters, which may be
+ * credentials.
+ */
 export function shownUrl(url: string): string {
-  const [, address = "", query] = /^([^?#]*)(\?[^#]*)?/.exec(url) ?? [];
+  const [, address = "", query] = /^([^?#]*)(\?[^#]*)?/.exec(withoutUser(url)) ?? [];
   return query === undefined ? address : `${address}${query.replace(/([?&][^=&]*=|[?&])[^&]+/g, "$1…")}`;
 }
 
@@ -168,16 +171,12 @@ function unseenHostWarnings(
   const unseen = [...(hosts ?? [])].filter((host) => !seenHosts.has(host));
   const warning = (where: string, advice: string): string =>
     `Page Shield has seen no active scripts on ${where}, so the preview can't tell what the policy would block there. ${advice}`;
-  const elsewhere = `It has seen scripts on ${firstHosts(seen)}.`;
+  const elsewhere = `It has seen scripts on ${firstOf(seen, SHOWN_HOSTS)}.`;
   // One line per host, because one may be mistyped. If there are many, a single line for all.
   if (unseen.length > SHOWN_HOSTS)
-    return [warning(`${unseen.length} of the policy's hosts (${firstHosts(unseen)})`, elsewhere)];
+    return [warning(`${unseen.length} of the policy's hosts (${firstOf(unseen, SHOWN_HOSTS)})`, elsewhere)];
   return unseen.map((host) => {
     const near = nearest(host, seen);
     return warning(host, near === undefined ? elsewhere : `Did you mean ${near}?`);
   });
-}
-
-function firstHosts(hosts: readonly string[]): string {
-  return `${hosts.slice(0, SHOWN_HOSTS).join(", ")}${hosts.length > SHOWN_HOSTS ? ", …" : ""}`;
 }

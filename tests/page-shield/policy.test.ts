@@ -733,12 +733,14 @@ describe("wouldBlock", () => {
     });
   });
 
-  test("hides the values of query parameters, which may be credentials", async () => {
-    const url = "https://cdn.example/x.js?key=canary&v#canary";
+  test("hides the username and the values of query parameters, which may be credentials", async () => {
+    const url = "https://canary:canary@cdn.example/x.js?key=canary&v#canary";
     api.detect(api.zones.shop, { scripts: [{ url, host: "shop.example" }] }, "replace");
     const op = new Operation(api);
     const { inputs } = await op.preview(TYPE, { ...shop(), expression: "true", value: "script-src 'self'" });
-    expect(blockedIn(inputs)).toMatchObject({ scripts: { urls: ["https://cdn.example/x.js?key=…&…"] } });
+    expect(blockedIn(inputs)).toMatchObject({
+      scripts: { urls: ["https://[secret]@cdn.example/x.js?key=…&…"] },
+    });
     expect(JSON.stringify([inputs, op.said, op.warned])).not.toContain("canary");
   });
 

@@ -18,7 +18,7 @@ const LIFECYCLES = [
   logpushJob,
   kvNamespace,
   kvEntries,
-];
+].map(({ verbs }) => verbs.facts);
 
 /** The path of every argument. A path that has a row isn't descended into. */
 function pathsOf(schema: unknown, path: string, rows: readonly string[]): string[] {

@@ -5,7 +5,7 @@ import { SEEN as PAGE_SHIELD, type WouldBlock } from "../../provider/page-shield
 import { reportDrift } from "../../provider/report/index";
 import { SEEN as LOGPUSH } from "../../provider/logpush/impact";
 import { SEEN as RULESETS } from "../../provider/rulesets/impact";
-import { listOf, type Listed } from "../../provider/runtime/impact";
+import { LISTED, type Listed } from "../../provider/runtime/impact";
 import type { JsonObject } from "../../provider/basics/json";
 
 /** Plans: the recorded ones, and small ones that are made where a case cannot be recorded. */
@@ -95,7 +95,7 @@ export const wouldBlock = (count: number, urls: readonly string[], digest = urls
   return { seen: 900, scripts, newly: scripts };
 };
 
-export const list = (...names: string[]): Listed => listOf(names);
+export const list = (...names: string[]): Listed => LISTED.of(names);
 
 /** Names to fill a list. */
 export const many = (count: number, prefix = "key/"): string[] =>

@@ -46,7 +46,7 @@ const ALL = [
   logpushJob,
   kvNamespace,
   kvEntries,
-];
+].map(({ verbs }) => verbs.facts);
 
 const off = { config: { "edgeguard:liveChecks": "false" } };
 
