@@ -5,6 +5,7 @@ import { compareEffects, type RunningRuleset } from "./compare-effects";
 import { prepare, type Declared, type Prepared } from "./deployment";
 import type { ComparedRules } from "./impact";
 import { findByRef } from "./entry-point";
+import { OVERRIDING } from "./effective";
 import { ownExceptions } from "./exceptions";
 import { skippedBy } from "./explain";
 import { findManagedRuleset, UnknownRulesetError } from "./managed";
@@ -34,7 +35,18 @@ export async function compareLive(
   const { prepared } = compared;
   const now = await runningRuleset(ctx, compared);
   if (now === undefined) return undefined;
-  return omitAbsent({ ...compareEffects(now, prepared), moved: effectsOfMove(ctx, compared) });
+  const { weaker, stronger, digest } = compareEffects(now, prepared);
+  const isHidden = OVERRIDING.some((argument) => ctx.isSecret(argument));
+  const shown = (lines: readonly string[]): readonly string[] =>
+    isHidden && lines.length > 0 ? ["what secret arguments change"] : lines;
+  const course = courseOf(compared);
+  return omitAbsent({
+    weaker: shown(weaker),
+    stronger: shown(stronger),
+    digest,
+    moved: movesNothing(compared) ? [] : course && effectsOfMove(ctx, compared, course),
+    behind: course && rulesetsBehind(course),
+  });
 }
 
 async function runningRuleset(
@@ -60,27 +72,58 @@ async function runningRuleset(
   }
 }
 
-/**
- * Finds which skip rules will apply to the rule at its new position, and to which deployments the rule's own exceptions
- * will apply. Undefined if unknown.
- */
-function effectsOfMove(
-  ctx: Context,
-  { args, prepared, found, olds, existing }: LiveComparison,
-): readonly string[] | undefined {
+/** Where a rule is among the zone's other rules. */
+interface Course {
+  readonly others: readonly ZoneRule[];
+  /** How many of them run before the rule now. */
+  readonly before: number;
+  /** How many of them run before the rule after the update. */
+  readonly after: number;
+}
+
+/** Whether the declaration leaves the rule where it is. */
+const movesNothing = ({ args: { position }, olds, existing }: LiveComparison): boolean =>
+  position === undefined || (existing === undefined && sameJson(position, olds?.position));
+
+/** Finds the rule among the others. Undefined if the rule or its new place isn't known. */
+function courseOf(compared: LiveComparison): Course | undefined {
+  const { args, found, olds, existing } = compared;
   const { position, zoneId } = args;
-  if (position === undefined || (existing === undefined && sameJson(position, olds?.position))) return [];
   const own = existing?.rule ?? findByRef(found, olds?.ref ?? args.ref);
-  if (found === undefined || own === undefined || missingAnchor(position, found, zoneId) !== undefined)
-    return undefined;
-  if (isSamePlace(olds?.position, position, found, own)) return [];
+  if (found === undefined || own === undefined) return undefined;
   const front = ownExceptions(found, { ref: own.ref });
   const others = found.rules.filter((rule) => rule !== own && !front.includes(rule));
   const before = found.rules
     .slice(0, found.rules.indexOf(own))
     .filter((rule) => others.includes(rule)).length;
-  const place = placementOf(position, found, zoneId);
+  if (position === undefined || movesNothing(compared)) return { others, before, after: before };
+  if (missingAnchor(position, found, zoneId) !== undefined) return undefined;
+  const place = isSamePlace(olds?.position, position, found, own)
+    ? undefined
+    : placementOf(position, found, zoneId);
   const after = place === undefined ? before : indexAmong(others, place, front, before);
+  return { others, before, after };
+}
+
+/** Lists the rulesets that other rules deploy behind the rule after the update. Undefined if there are too many. */
+function rulesetsBehind({ others, after }: Course): readonly string[] | undefined {
+  const ids = others
+    .slice(after)
+    .flatMap(({ enabled, deploys }) => (enabled && deploys !== undefined ? [deploys.rulesetId] : []));
+  return ids.length > MOST_BEHIND ? undefined : [...new Set(ids)];
+}
+
+const MOST_BEHIND = 20;
+
+/**
+ * Finds which skip rules will apply to the rule at its new position, and to which deployments the rule's own exceptions
+ * will apply.
+ */
+function effectsOfMove(
+  ctx: Context,
+  { prepared }: LiveComparison,
+  { others, before, after }: Course,
+): readonly string[] {
   const { exceptions, managed } = prepared;
   const ruleLabel = ({ ref, description }: Pick<ZoneRule, "ref" | "description">): string =>
     JSON.stringify(description === "" || ctx.isSecret("description") ? ref : description);

@@ -17,6 +17,11 @@ export interface ComparedRules {
    * will now apply to. Absent if unknown.
    */
   readonly moved?: readonly string[];
+  /**
+   * The IDs of the rulesets that other rules deploy behind this deployment, to which its exceptions apply, too. Absent if
+   * unknown.
+   */
+  readonly behind?: readonly string[];
   /** A digest of the changes to each rule. */
   readonly digest: string;
 }
@@ -25,6 +30,7 @@ const compared = members({
   weaker: lines,
   stronger: lines,
   moved: lines.exactOptional(),
+  behind: lines.exactOptional(),
   digest: z.string(),
 }) satisfies z.ZodType<ComparedRules>;
 
