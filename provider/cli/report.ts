@@ -4,6 +4,7 @@ import { Argument, InvalidArgumentError, Option, type Command } from "commander"
 import type * as Reports from "../report/index";
 import { CommandError, DriftError, UsageError } from "../terminal/errors";
 import { readText } from "../terminal/files";
+import { applying } from "../basics/words";
 import { print, type Io } from "../terminal/io";
 import { wholeNumber, wordsAmong } from "./option-values";
 
@@ -15,7 +16,7 @@ const DANGERS: Readonly<Record<Reports.DangerKind, string>> = {
     "can't be undone: a WAF migration step, or the loss of a namespace or of pruned or overwritten keys",
   unprotect:
     "the zone may block or log less, because a rule, ruleset, source, exception, filter or Logpush job changes",
-  blocks: "an allow policy would block scripts that the zone's pages load",
+  blocks: "an allow policy would newly block what the zone's pages load, or nobody knows",
   removes: "a KvEntries deletes many of the keys it wrote (see --removed-keys and --removed-share)",
   unseen: "the preview couldn't look at what the update may delete, overwrite, block or turn off",
   replace: "a resource from any provider is replaced",
@@ -98,7 +99,7 @@ Exit codes: 0 written; 1 the preview failed or --fail-on found a danger (the rep
 3 --drift found a manual change (the report is written).
 
 Examples:
-  $ pulumi preview --json --show-sames | edgeguard report --fail-on irreversible,unprotect,removes,unseen > comment.md
+  $ pulumi preview --json --show-sames | edgeguard report --fail-on irreversible,unprotect,blocks,removes,unseen > comment.md
   $ pulumi preview --refresh --json --show-sames | edgeguard report --drift > drift.md`;
 
 interface ReportOptions {
@@ -166,17 +167,14 @@ async function writePlan(
   if (open.length === 0) return;
   const stale = accept.filter((each) => !known.has(each));
   throw new CommandError(
-    [
+    applying(
       `the plan has dangers of the kinds in --fail-on: ${named(open)}.`,
-      ...(stale.length === 0
-        ? []
-        : [
-            `--accept ${stale.join(", ")}: no danger in this plan has ${stale.length === 1 ? "that digest" : "one of these digests"}.`,
-          ]),
+      stale.length > 0 &&
+        `--accept ${stale.join(", ")}: no danger in this plan has ${stale.length === 1 ? "that digest" : "one of these digests"}.`,
       stale.length === 0
         ? `Read the report. To accept all of its dangers, pass --accept ${digest ?? ""}`
         : `Either the dangers changed, or the digest belongs to another stack. Read the report again, then pass --accept ${digest ?? ""}`,
-    ].join(" "),
+    ).join(" "),
   );
 }
 

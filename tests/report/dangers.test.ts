@@ -2,7 +2,7 @@ import { startLocalApi } from "edgeguard-local";
 import { assessmentIn } from "../../provider/migration/assessment";
 import { report, type DangerKind } from "../../provider/report";
 import { Operation, UNKNOWN } from "../support/operation";
-import { diagnostic, found, list, many, planJson, stepOf, type MadeStep } from "./plans";
+import { diagnostic, found, list, many, planJson, stepOf, type MadeStep, wouldBlock } from "./plans";
 
 /** What counts as a danger, and what doesn't. */
 
@@ -419,7 +419,7 @@ describe("the report on Page Shield", () => {
   };
   const blocked = (count: number): object =>
     found({
-      wouldBlock: { count, seen: 9, scripts: ["https://a.example/a.js"].slice(0, count), digest: "d" },
+      wouldBlock: wouldBlock(count, ["https://a.example/a.js"].slice(0, count)),
     });
   const settings = { zoneId: ZONE, enabled: true };
   const previous = { previous: { enabled: false } };

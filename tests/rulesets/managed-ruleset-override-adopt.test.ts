@@ -344,7 +344,7 @@ describe("a rule with the declared default ref that isn't recorded", () => {
     expect(JSON.stringify(await bench.rules())).toBe(before);
   });
 
-  test("is finished, as it's declared by now, if the create ended before its exceptions existed", async () => {
+  test("is finished if the create ended before its exceptions existed, unless it may be another team's", async () => {
     bench = await RulesetsBench.start("shop");
     const isException = { method: "POST", path: "/rules" };
     bench.api.fault({ kind: "slow", delayMs: 0, match: isException });
@@ -352,7 +352,11 @@ describe("a rule with the declared default ref that isn't recorded", () => {
     const { recorded: half } = await bench.operation().failedUp(TYPE, bench.declare({ exceptions: [HOOK] }));
     bench.api.clearFaults();
     expect(await bench.ownRule(`${REF}/unfinished`)).toMatchObject({ enabled: false });
-    const declared = bench.declare({ exceptions: [HOOK], owasp: { paranoiaLevel: 2 } });
+    const declared = bench.declare({ exceptions: [HOOK] });
+    const other = bench.declare({ exceptions: [HOOK], owasp: { paranoiaLevel: 2 } });
+    expect(await bench.operation().refusals(TYPE, other)).toEqual([
+      expect.stringMatching(`already has the ref "${REF}/unfinished", but differs in owasp.paranoiaLevel`),
+    ]);
     expect(await bench.operation().refusals(TYPE, { ...declared, adopt: "never" })).toEqual([
       expect.stringContaining('adopt: "never" prevents adopting it'),
     ]);
