@@ -1,22 +1,17 @@
 import { destination, filter } from "pulumi-edgeguard";
 import { omit } from "../../provider/runtime/values";
-import { Operation, UNKNOWN } from "../support/operation";
-import { bench, FILTER, HTTPS, TYPE, type Bench, type Members } from "./support";
+import { UNKNOWN } from "../support/operation";
+import { FILTER, HTTPS, LogpushBench, TYPE, type Members } from "./support";
+import { OFFLINE, accounts, zones } from "../support/bench";
 
 /** What a preview refuses or warns of. None of it changes anything, so one local API serves all. */
 
-let b: Bench;
-beforeAll(async () => {
-  b = await bench();
-});
-afterAll(() => b.api.close());
-beforeEach(() => b.api.clearRequests());
+const b = new LogpushBench(true);
 
-const offline = { config: { "edgeguard:liveChecks": "false" } };
 const refusals = (more: Members, live = false) =>
-  new Operation(b.api, live ? {} : offline).refusals(TYPE, { ...b.job, ...more });
+  b.operation(live ? {} : OFFLINE).refusals(TYPE, { ...b.job, ...more });
 const warnings = async (more: Members, live = false) => {
-  const op = new Operation(b.api, live ? {} : offline);
+  const op = b.operation(live ? {} : OFFLINE);
   await op.preview(TYPE, { ...b.job, ...more });
   return op.warned;
 };
@@ -336,10 +331,10 @@ describe("a preview of a Logpush job", () => {
     const inputs = { ...b.job, name: "shop requests" };
     const recorded = {
       id: "1",
-      inputs: (await new Operation(b.api, offline).check(TYPE, inputs)).inputs,
+      inputs: (await b.operation(OFFLINE).check(TYPE, inputs)).inputs,
       outputs: {},
     };
-    const op = new Operation(b.api);
+    const op = b.operation();
     await op.check(TYPE, inputs, recorded);
     expect(op.warned).toEqual([]);
   });
@@ -360,13 +355,13 @@ describe("the live check of a Logpush job", () => {
   });
 
   test("sends the same requests for one job and for many", async () => {
-    const op = new Operation(b.api);
+    const op = b.operation();
     for (const name of ["a", "b", "c"]) await op.preview(TYPE, { ...b.job, name });
     expect(b.sent()).toEqual(["GET /jobs", "GET /datasets/http_requests/fields"]);
   });
 
   test("doesn't request the dataset's fields if the job uses none", async () => {
-    await new Operation(b.api).preview(TYPE, omit(b.job, ["filter", "outputOptions"]));
+    await b.preview(omit(b.job, ["filter", "outputOptions"]));
     expect(b.sent()).toEqual(["GET /jobs"]);
   });
 
@@ -388,19 +383,17 @@ describe("the live check of a Logpush job", () => {
   test("only warns if the API lists no fields for a dataset", async () => {
     const account = {
       ...omit(b.job, ["zoneId", "filter"]),
-      accountId: b.api.accounts.main,
+      accountId: accounts.main,
       dataset: "casb_findings",
     };
-    const op = new Operation(b.api);
-    await op.preview(TYPE, account);
-    expect(op.warned).toEqual([
+    expect(await b.warnings(account)).toEqual([
       expect.stringContaining("live check skipped: Listing the fields of dataset casb_findings"),
     ]);
   });
 
   test("fails if the plan or token doesn't allow listing jobs, because the update has to list them too", async () => {
     b.api.fault({ match: { method: "GET" }, kind: "status", status: 403, message: "not entitled" });
-    expect(await new Operation(b.api).refusals(TYPE, b.job)).toEqual([
+    expect(await b.refusals(b.job)).toEqual([
       expect.stringMatching(
         /^Listing .* lacks the Logs Write permission .* or the plan doesn't include Logpush/,
       ),
@@ -409,12 +402,12 @@ describe("the live check of a Logpush job", () => {
 });
 
 test("advice is added to an API error, based on its status, code and pointer", async () => {
-  const zoneId = b.api.zones.free;
-  const quota = await new Operation(b.api, offline).failedUp(TYPE, { ...b.job, zoneId });
+  const zoneId = zones.free;
+  const quota = await b.operation(OFFLINE).failedUp(TYPE, { ...b.job, zoneId });
   expect(quota.message).toContain("exceeded max jobs allowed [code 1004]");
   expect(quota.message).toContain(`The plan of zone ${zoneId} may not include Logpush`);
   b.api.logpush.configure({ unwritable: ["https://logs.example.com"] });
-  const closed = await new Operation(b.api, offline).failedUp(TYPE, b.job);
+  const closed = await b.operation(OFFLINE).failedUp(TYPE, b.job);
   b.api.logpush.configure({ unwritable: [] });
   expect(closed.message).toContain("error validating destination");
   expect(closed.message).toContain("Cloudflare writes a test file before it accepts a destination");

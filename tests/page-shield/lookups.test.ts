@@ -11,6 +11,7 @@ import {
   getScripts,
   type LookupOptions,
 } from "pulumi-edgeguard";
+import { answerWith } from "../support/bench";
 import { envelope, serve, through } from "../support/edge-client";
 import { Operation, rawGet } from "../support/operation";
 
@@ -253,13 +254,10 @@ describe.each(["documented", "openapi"] as const)("a lookup (API dialect: %s)", 
   });
 
   test("accepts undocumented values of status, type and same_site", async () => {
-    const record = (members: object): string =>
-      JSON.stringify({ success: true, errors: [], messages: [], result: { id: "a", host: "h", ...members } });
-    const respondWith = (body: string): void =>
-      api.fault({ kind: "raw", status: 200, body, contentType: "application/json", match: {} });
-    respondWith(record({ url: "https://a.example/a.js", status: "quarantined" }));
+    const answer = (members: object): void => answerWith(api, {}, { id: "a", host: "h", ...members });
+    answer({ url: "https://a.example/a.js", status: "quarantined" });
     expect((await getScript({ zoneId: shop, scriptId: shop }, opts)).status).toBe("quarantined");
-    respondWith(record({ name: "c", type: "third_party", same_site_attribute: "lenient" }));
+    answer({ name: "c", type: "third_party", same_site_attribute: "lenient" });
     expect(await getCookie({ zoneId: shop, cookieId: shop }, opts)).toEqual({
       id: "a",
       host: "h",

@@ -1,14 +1,10 @@
 import { managedRulesets, OWASP_SCORE_RULE } from "edgeguard-local";
 import { SECRETS } from "../../provider/runtime/secrets";
 import { RulesetsBench, TYPE } from "./support";
+import { OFFLINE, accounts } from "../support/bench";
 import { UNKNOWN } from "../support/operation";
 
-let bench: RulesetsBench;
-beforeAll(async () => {
-  bench = await RulesetsBench.start();
-});
-afterAll(() => bench.close());
-beforeEach(() => bench.api.clearRequests());
+const bench = new RulesetsBench({ shared: true });
 
 const RULE = "0123456789abcdef0123456789abcdef";
 const UPPER = RULE.toUpperCase();
@@ -200,13 +196,13 @@ describe("a preview that has sent no request yet", () => {
     ],
   ];
   test.each(cases)("refuses %s", async (_name, change, sentence) => {
-    const refusals = await bench.operation().refusals(TYPE, bench.declare(change));
+    const refusals = await bench.refusals(bench.declare(change));
     expect(refusals).toEqual([expect.stringContaining(sentence)]);
     expect(bench.api.requests).toEqual([]);
   });
 
   test("refuses a missing account, and says where to set it", async () => {
-    const refusals = await bench.operation().refusals(TYPE, bench.declare({ accountId: undefined }));
+    const refusals = await bench.refusals(bench.declare({ accountId: undefined }));
     expect(refusals).toEqual([expect.stringMatching(/^accountId: is required.*edgeguard:accountId/)]);
   });
 });
@@ -312,11 +308,11 @@ describe("a preview that has read the ruleset", () => {
   });
 
   test.each(cases)("refuses %s", async (_name, change, template) => {
-    const sentence = template.replace("ACCOUNT", bench.api.accounts.main);
+    const sentence = template.replace("ACCOUNT", accounts.main);
     const declared = bench.declare(change());
-    expect(await bench.operation().refusals(TYPE, declared)).toEqual([expect.stringContaining(sentence)]);
+    expect(await bench.refusals(declared)).toEqual([expect.stringContaining(sentence)]);
     // Without live checks, the update refuses it before anything is written.
-    const { message } = await bench.operation({ "edgeguard:liveChecks": "false" }).failedUp(TYPE, declared);
+    const { message } = await bench.operation(OFFLINE).failedUp(TYPE, declared);
     expect(message).toContain(sentence);
     expect(message).toMatch(/^Managed ruleset "edgeguard\/site\/dev\/waf": .*Nothing was written\.$/);
     expect(bench.writes()).toEqual([]);
@@ -330,7 +326,7 @@ describe("a preview that has read the ruleset", () => {
       ],
       rules: { [RULE]: { enabled: false } },
     });
-    expect(await bench.operation().refusals(TYPE, declared)).toHaveLength(3);
+    expect(await bench.refusals(declared)).toHaveLength(3);
   });
 
   test("accepts overrides that repeat or refine a paranoia level", async () => {
@@ -341,7 +337,7 @@ describe("a preview that has read the ruleset", () => {
       categories: [{ tag: "paranoia-level-3", enabled: false }],
       rules: { [OWASP_SCORE_RULE]: { scoreThreshold: 25, enabled: true }, [third]: { enabled: true } },
     });
-    expect(await bench.operation().refusals(TYPE, declared)).toEqual([]);
+    expect(await bench.refusals(declared)).toEqual([]);
   });
 });
 
@@ -373,10 +369,8 @@ test.each([
   const op = bench.operation();
   const recorded = await op.up(TYPE, declared);
   expect(op.warned).toEqual([expect.stringContaining(sentence)]);
-  const again = bench.operation();
-  await again.preview(TYPE, declared, recorded);
-  expect(again.warned).toEqual([]);
-  await bench.operation().destroy(TYPE, recorded);
+  expect(await bench.warnings(declared, recorded)).toEqual([]);
+  await bench.destroy(recorded);
 });
 
 test("errors about a secret expression don't quote it, and there are no warnings about it", async () => {
@@ -398,10 +392,10 @@ test("doesn't check unknown arguments yet, and doesn't replace the rule because 
     position: { after: UNKNOWN },
     ruleset: { id: UNKNOWN },
   });
-  expect(await bench.operation().refusals(TYPE, declared)).toEqual([]);
+  expect(await bench.refusals(declared)).toEqual([]);
   expect(bench.api.requests).toEqual([]);
   const recorded = await bench.up(bench.declare());
   const waiting = { ...bench.declare({ categories: [{ tag: UNKNOWN, enabled: true }] }) };
-  expect(await bench.operation().preview(TYPE, waiting, recorded)).toMatchObject({ step: "update" });
-  await bench.operation().destroy(TYPE, recorded);
+  expect(await bench.step(waiting, recorded)).toBe("update");
+  await bench.destroy(recorded);
 });
