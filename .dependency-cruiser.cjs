@@ -5,6 +5,7 @@
 const FLOORS = [
   ["version"],
   ["limits"],
+  ["basics"],
   ["api"],
   ["runtime"],
   ["rules-language"],

@@ -6,7 +6,7 @@ const USE = [
   "/tests/readme/demo",
   "/tests/matrix/without-registry",
   "/tests/examples/(programs|pipeline|many-zones)",
-  "/tests/engine/(interruptions|secrets)",
+  "/tests/engine/(drift|interruptions|secrets)",
   "/tests/import/engine",
   "/tests/package/(contents|plugin)",
   "/tests/plugin/",

@@ -7,12 +7,13 @@ import type { Verbs } from "./runtime/verbs";
 /** The entry point `pulumi-edgeguard/plugin` for the provider plugin of the same version. Programs don't use it. */
 
 export { Host, type HostOptions } from "./runtime/host";
-export { propertyPath } from "./runtime/inputs";
+export { propertyPath, isJsonObject, omit, ownMember, pick, sameJson, type JsonObject } from "./basics/json";
 export { Lifeline } from "./runtime/lifeline";
 export { unlessSkipped } from "./runtime/lookup";
 export { openRecord } from "./runtime/operation-record";
 export { argumentProblem } from "./runtime/provider";
-export { namesOfSecrets, SECRETS, WIRE_SECRET, WIRE_SIGNATURE } from "./runtime/secrets";
+export { namesOfSecrets, SECRETS } from "./runtime/secrets";
+export { WIRE_SECRET, WIRE_SIGNATURE, hasUnknown, UNKNOWN } from "./runtime/engine-values";
 export {
   isCredential,
   PROVIDER_NAME,
@@ -26,16 +27,6 @@ export { makesSavedPlan } from "./runtime/program";
 export { computedInputsOf, HOLDER, KEPT, NAME, PROVIDER, READ, SAVED_PLAN } from "./runtime/resource-type";
 export { kindOf } from "./runtime/type-tokens";
 export { partsOfUrn, type UrnParts } from "./runtime/urn";
-export {
-  hasUnknown,
-  isJsonObject,
-  omit,
-  ownMember,
-  pick,
-  sameJson,
-  UNKNOWN,
-  type JsonObject,
-} from "./runtime/values";
 export type { Facts } from "./runtime/lifecycle";
 export type { Verbs } from "./runtime/verbs";
 export { VERSION } from "./version";

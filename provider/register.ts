@@ -11,7 +11,7 @@ import { Lifeline } from "./runtime/lifeline";
 import { openRecord } from "./runtime/operation-record";
 import type { ConfigGetter } from "./runtime/settings";
 import { PROVIDER } from "./runtime/resource-type";
-import { ownMember, type JsonObject } from "./runtime/values";
+import { ownMember, type JsonObject } from "./basics/json";
 import { verbsOf, type Verbs } from "./runtime/verbs";
 
 /**

@@ -6,7 +6,7 @@ import { DEFAULT_CONCURRENCY } from "../../provider/api/connections";
 import { RESOURCE_PERMISSIONS } from "../../provider/api/permissions";
 import { RETRY } from "../../provider/api/retry";
 import { DEFAULT_BASE_URL, PLAIN, type CONFIG_KEYS } from "../../provider/runtime/settings";
-import { inSeries } from "../../provider/runtime/values";
+import { inSeries } from "../../provider/basics/words";
 import { readResult } from "../../tests/matrix/result";
 import { enginesOf, ROWS, USUAL, type Row } from "../../tests/matrix/rows";
 import { REPOSITORY } from "../../tests/support/repository";

@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 import type axe from "axe-core";
 import { startLocalApi } from "edgeguard-local";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { visible } from "../../provider/api/printable";
+import { visible } from "../../provider/basics/printable";
 import { writeHtml } from "../../provider/survey/html";
 import { survey as surveyModel, type Head, type Zone } from "../../provider/survey/model";
 import { headOf } from "../../provider/survey/totals";

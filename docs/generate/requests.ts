@@ -1,7 +1,7 @@
 import type { LocalApi } from "edgeguard-local";
-import { sameJson } from "../../provider/runtime/values";
+import { sameJson } from "../../provider/basics/json";
 import { Operation } from "../../tests/support/operation";
-import type { ResourceName } from "../../tests/messages/mistakes";
+import type { ResourceName } from "../../tests/messages/mistakes/index";
 import { SAMPLES } from "../../tests/support/samples";
 import { code } from "./markdown";
 

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import type { ApiNote } from "./envelope";
-import { trimEnd, escapeInvisible } from "./printable";
+import { trimEnd, escapeInvisible } from "../basics/printable";
 
 /** Whether a failed request changed anything. */
 export type Outcome =

@@ -1,5 +1,5 @@
 import { PROXY_REFUSED } from "./retry";
-import { parseUrl } from "./url";
+import { parseUrl } from "../basics/url";
 
 /** The environment variables that set a proxy. As in the HTTP library, the first one that's set is used. */
 const VARIABLES = [

@@ -1,5 +1,5 @@
-import { escapeInvisible, trimEnd } from "./printable";
-import { pluralize, truncate } from "./words";
+import { escapeInvisible, trimEnd } from "../basics/printable";
+import { pluralize, truncate } from "../basics/words";
 import { EVERYDAY_WORD, Redactor, stringsIn } from "./redact";
 
 /** Decides what may be shown of a response: some of Cloudflare's words, and nothing of a body that isn't the API's. */

@@ -1,7 +1,7 @@
-import { escapeInvisible } from "../api/printable";
+import { escapeInvisible } from "../basics/printable";
 import { text as textOf } from "node:stream/consumers";
 import { Argument, InvalidArgumentError, Option, type Command } from "commander";
-import type * as Reports from "../report";
+import type * as Reports from "../report/index";
 import { CommandError, DriftError, UsageError } from "../terminal/errors";
 import { readText } from "../terminal/files";
 import { print, type Io } from "../terminal/io";
@@ -87,9 +87,9 @@ ${Object.entries(DANGERS)
 matching if any danger changes. To accept dangers one at a time, use the digests in \`--format json\`. Dangers that you don't
 accept still fail. In a report on several stacks, the digest covers the dangers of all stacks.
 
---drift reports what someone changed manually: each value in the state and at Cloudflare, what it means for protection, what
-\`pulumi up\` does about it, and how to keep it. The program's own changes are listed separately. The preview doesn't change the
-state.
+--drift reports what someone changed manually, worst first: each value in the state and at Cloudflare, what it means for
+protection, what \`pulumi up --refresh\` does about it, and how to keep it. The program's own changes are listed separately. The
+preview doesn't change the state.
 
 The JSON follows a schema in the package: schemas/report.v1.json or, with --drift, schemas/drift.v1.json.
 

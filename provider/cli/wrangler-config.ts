@@ -4,8 +4,8 @@ import { parse as parseJson, printParseErrorCode, type ParseError } from "jsonc-
 // Its types are ESM-only, although it can be required.
 import type * as Toml from "smol-toml" with { "resolution-mode": "import" };
 import { z } from "zod";
-import { nearest } from "../runtime/nearest";
-import { ownMember } from "../runtime/values";
+import { nearest } from "../basics/nearest";
+import { ownMember } from "../basics/json";
 import { CommandError } from "../terminal/errors";
 import { foldersFrom, placeIn, unreadable } from "../terminal/files";
 import { printToStderr, type Io } from "../terminal/io";

@@ -1,4 +1,4 @@
-import { ownMember } from "../runtime/values";
+import { ownMember } from "../basics/json";
 
 /**
  * An expression in the generated program, and the value it has when the program runs. Keeping both ensures that the

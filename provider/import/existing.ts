@@ -7,7 +7,7 @@ import { pageShieldPolicy } from "../page-shield/policy";
 import { pageShieldSettings } from "../page-shield/settings";
 import type { ObjectAddress, Scope } from "../runtime/composite-id";
 import type { Lifecycle } from "../runtime/lifecycle";
-import type { JsonObject } from "../runtime/values";
+import type { JsonObject } from "../basics/json";
 import { verbsOf, type Verbs } from "../runtime/verbs";
 import type { Code, Members } from "./code";
 import type { Named } from "./names";

@@ -1,8 +1,8 @@
-import { visible } from "../api/printable";
+import { visible } from "../basics/printable";
 import { forwarder } from "../runtime/forwarder";
-import { WIRE_SECRET, WIRE_SIGNATURE } from "../runtime/secrets";
+import { WIRE_SECRET, WIRE_SIGNATURE } from "../runtime/engine-values";
 import { TYPE_PREFIXES, type Surface } from "../runtime/type-tokens";
-import type { JsonObject } from "../runtime/values";
+import type { JsonObject } from "../basics/json";
 import { setCommand } from "./program";
 import type { Verified } from "./verify";
 

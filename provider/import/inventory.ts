@@ -1,6 +1,6 @@
 import { ApiError } from "../api/errors";
 import type { Host } from "../runtime/host";
-import type { JsonObject } from "../runtime/values";
+import type { JsonObject } from "../basics/json";
 import type { ExistingObject, ImportableType } from "./existing";
 
 /** An object that isn't in the program, or a group of objects that couldn't be read, with the reason. */

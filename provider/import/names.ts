@@ -1,4 +1,4 @@
-import { escapeInvisible } from "../api/printable";
+import { escapeInvisible } from "../basics/printable";
 
 const MAX_CHARACTERS = 64;
 

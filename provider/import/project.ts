@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { parseDocument } from "yaml";
 import { z } from "zod";
-import { isJsonObject, ownMember } from "../runtime/values";
+import { isJsonObject, ownMember } from "../basics/json";
 import { UsageError } from "../terminal/errors";
 import { foldersFrom } from "../terminal/files";
 import type { ImportOptions } from "./options";

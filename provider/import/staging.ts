@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { appendFile, mkdtemp, readFile, rename, rm, rmdir, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
-import { inSeries } from "../runtime/values";
+import { inSeries } from "../basics/words";
 import { CommandError } from "../terminal/errors";
 import { makeFolder } from "../terminal/files";
 

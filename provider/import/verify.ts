@@ -1,6 +1,6 @@
 import { Host } from "../runtime/host";
 import { IMPACT } from "../runtime/impact";
-import { canonicalJson, isJsonObject, omit, sameJson, type JsonObject } from "../runtime/values";
+import { canonicalJson, isJsonObject, omit, sameJson, type JsonObject } from "../basics/json";
 import type { Draft, Drafter } from "./draft";
 import type { ExistingObject } from "./existing";
 import type { Inventory } from "./inventory";

@@ -1,5 +1,5 @@
 import type { Host } from "../runtime/host";
-import { readZoneDetails } from "../runtime/zone";
+import { readZoneDetails } from "../api/zone";
 import { oneLine } from "./names";
 
 /** An account to read. */

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { RequestOptions } from "../api/client";
 import { ApiError } from "../api/errors";
 import type { Context } from "../runtime/lifecycle";
-import type { Json } from "../runtime/values";
+import type { Json } from "../basics/json";
 
 /** The parts of an operation's context that are used to read and write entries. */
 export type EntriesContext = Pick<Context, "api" | "settings" | "say" | "pause" | "name" | "isSecret">;

@@ -1,7 +1,7 @@
-import { KV } from "../limits";
+import { KV } from "../limits/index";
 import { AdoptionError, mayAdopt } from "../runtime/adoption";
 import type { Context } from "../runtime/lifecycle";
-import { omitAbsent } from "../runtime/members";
+import { omitAbsent } from "../basics/json";
 import { hidesKeys, isUnknownRoute, subjectOf, type NamespaceAddress } from "./address";
 import type { Catalog, Row } from "./catalog";
 import { formatNumber } from "../limits/workers";

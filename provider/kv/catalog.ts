@@ -15,7 +15,7 @@ import {
   type ValidEntry,
 } from "./entry";
 import { SourceError } from "./source-handle";
-import { pluralize } from "../runtime/values";
+import { pluralize } from "../basics/words";
 
 /** Entries that can be written. Their values are read from the source when a request body is built. */
 export interface Writable {

@@ -1,6 +1,6 @@
 import { ApiError } from "../api/errors";
 import { PartialFailure, type Context } from "../runtime/lifecycle";
-import { pluralize } from "../runtime/values";
+import { pluralize } from "../basics/words";
 import { hidesKeys, subjectOf, type NamespaceAddress } from "./address";
 import { remove, upload } from "./bulk";
 import type { Catalog, Row, Writable } from "./catalog";

@@ -1,10 +1,11 @@
-import { KV } from "../limits";
+import { KV } from "../limits/index";
 import type { Context } from "../runtime/lifecycle";
 import { hidesKeys, subjectOf, type NamespaceAddress } from "./address";
 import { formatNumber } from "../limits/workers";
 import { digest, FOREIGN, quoteKeys, UNCERTAIN, type RecordedEntry } from "./entry";
 import { mayHaveExpired, listKeys, type ListedKey, sameListed } from "./listing";
-import { canonicalJson, pluralize } from "../runtime/values";
+import { canonicalJson } from "../basics/json";
+import { pluralize } from "../basics/words";
 import type { Manifest } from "./manifest";
 import { existingOf, MOST_READ_AGAIN } from "./prune";
 import { readValues } from "./values";

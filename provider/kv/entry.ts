@@ -1,8 +1,9 @@
 import { isUtf8 } from "node:buffer";
 import { hash } from "node:crypto";
-import { KV } from "../limits";
-import { nearest } from "../runtime/nearest";
-import { canonicalJson, pluralize, type JsonObject, type Json } from "../runtime/values";
+import { KV } from "../limits/index";
+import { nearest } from "../basics/nearest";
+import { canonicalJson, type JsonObject, type Json } from "../basics/json";
+import { pluralize } from "../basics/words";
 import { formatNumber } from "../limits/workers";
 import { checkMetadata, typeName } from "./metadata";
 

@@ -1,9 +1,8 @@
 import { z } from "zod";
 import type { EdgeApi } from "../api/client";
 import { byCursor, byPage } from "../api/pages";
-import { KV } from "../limits";
-import { omitAbsent } from "../runtime/members";
-import { canonicalJson, type Json } from "../runtime/values";
+import { KV } from "../limits/index";
+import { omitAbsent, canonicalJson, type Json } from "../basics/json";
 import { metadata, namespacePath, namespacesPath, type NamespaceAddress } from "./address";
 import { digest, type RecordedEntry } from "./entry";
 

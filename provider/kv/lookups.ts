@@ -4,12 +4,13 @@ import { z } from "zod";
 import { metadata, metadataPath, valuePath } from "./address";
 import { checkKey, quoteKey } from "./entry";
 import { listKeys, listNamespacesOf, namespacesByTitle } from "./listing";
-import { KV } from "../limits";
+import { KV } from "../limits/index";
 import { accountId, hexId } from "../runtime/fields";
 import { lookup, LookupError, type Inputs, type LookupOptions } from "../runtime/lookup";
-import { camelRecord, optional } from "../runtime/members";
-import { nearest } from "../runtime/nearest";
-import { pluralize, type JsonObject } from "../runtime/values";
+import { camelRecord, optional } from "../basics/schemas";
+import { nearest } from "../basics/nearest";
+import { pluralize } from "../basics/words";
+import type { JsonObject } from "../basics/json";
 
 /** A Workers KV namespace of an account. */
 export interface KvNamespaceState {

@@ -1,6 +1,5 @@
-import { KV } from "../limits";
-import { propertyPath } from "../runtime/inputs";
-import { isJsonObject } from "../runtime/values";
+import { KV } from "../limits/index";
+import { propertyPath, isJsonObject } from "../basics/json";
 import { formatNumber } from "../limits/workers";
 
 /** Checks an entry's metadata: its type, its size, and whether any number loses digits in JSON. */

@@ -1,7 +1,7 @@
 import { lstat, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import ignore from "ignore";
-import { KV } from "../limits";
+import { KV } from "../limits/index";
 import type { Body } from "./batches";
 import type { Row, Source } from "./catalog";
 import {
@@ -15,7 +15,7 @@ import {
 } from "./entry";
 import { inOrder } from "./in-order";
 import { openFile, SourceError } from "./source-handle";
-import { readErrorReason } from "../runtime/files";
+import { readErrorReason } from "../basics/files";
 
 export interface DirectoryOptions {
   /** The directory's absolute path. */

@@ -11,7 +11,7 @@ import {
 } from "./entry";
 import { readItems } from "./json-items";
 import { SourceError, SourceHandle } from "./source-handle";
-import { isJsonObject } from "../runtime/values";
+import { isJsonObject } from "../basics/json";
 
 /** How many bytes of the file are read at a time, unless an entry is longer. */
 const WINDOW_BYTES = 1024 * 1024;

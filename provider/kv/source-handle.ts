@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
-import { NotRegularError, readErrorReason } from "../runtime/files";
+import { NotRegularError, readErrorReason } from "../basics/files";
 
 /** Thrown if a source of entries can't be read, or contains entries that Cloudflare would reject. */
 export class SourceError extends Error {

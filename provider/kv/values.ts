@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { ApiError, isAbsent } from "../api/errors";
-import { KV } from "../limits";
-import { omitAbsent } from "../runtime/members";
-import { isJsonObject, pluralize, type Json } from "../runtime/values";
+import { KV } from "../limits/index";
+import { omitAbsent, isJsonObject, type Json } from "../basics/json";
+import { pluralize } from "../basics/words";
 import {
   advice,
   hidesKeys,

@@ -2,7 +2,7 @@ import type { Adoption } from "../runtime/adopted";
 import { adopt, RENAME_HINT, sharedIdHint, isUnclaimed } from "../runtime/adoption";
 import { changesInWords, changesOf } from "../runtime/changes";
 import type { Context } from "../runtime/lifecycle";
-import { omit, ownMember, sameJson, type JsonObject } from "../runtime/values";
+import { omit, ownMember, sameJson, type JsonObject } from "../basics/json";
 import { samePlace, shownDestination } from "./destination-text";
 import { scopeName, scopeOf } from "./job-api";
 import { jobLabel, type JobArgs } from "./job-args";

@@ -1,4 +1,4 @@
-import { ownMember } from "../runtime/values";
+import { ownMember } from "../basics/json";
 
 /**
  * The fields of the main datasets, by type. The filter builders derive their types from these fields, and a preview

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ownMember } from "../runtime/values";
+import { ownMember } from "../basics/json";
 import type { Destination } from "./destination";
 
 /**

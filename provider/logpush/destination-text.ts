@@ -1,8 +1,9 @@
-import { trimEnd } from "../api/printable";
+import { trimEnd } from "../basics/printable";
 import { EVERYDAY_WORD, type Redactor } from "../api/redact";
-import { LOGPUSH } from "../limits";
-import { nearest } from "../runtime/nearest";
-import { compareText, ownMember } from "../runtime/values";
+import { LOGPUSH } from "../limits/index";
+import { nearest } from "../basics/nearest";
+import { compareText } from "../basics/words";
+import { ownMember } from "../basics/json";
 import {
   decoded,
   encodedFolder,

@@ -1,4 +1,4 @@
-import { implies, type Formula } from "../runtime/implication";
+import { implies, type Formula } from "../rules-language/implication";
 import { documentedTypes } from "./dataset-fields";
 import { isTime } from "./filter-fields";
 import { childrenOf, isLeaf, readFilter, type Leaf, type Node } from "./filter-read";

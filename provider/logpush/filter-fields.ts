@@ -1,5 +1,5 @@
-import { describe } from "../runtime/inputs";
-import { nearest } from "../runtime/nearest";
+import { describe } from "../basics/json";
+import { nearest } from "../basics/nearest";
 import { isFilterable, type FieldType } from "./dataset-fields";
 import {
   leavesOf,

@@ -1,6 +1,5 @@
-import { describe, propertyPath } from "../runtime/inputs";
-import { nearest } from "../runtime/nearest";
-import { isJsonObject, ownMember, type JsonObject } from "../runtime/values";
+import { describe, propertyPath, isJsonObject, ownMember, type JsonObject } from "../basics/json";
+import { nearest } from "../basics/nearest";
 import type { FieldType } from "./dataset-fields";
 
 /**

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import type { EdgeApi, RequestOptions } from "../api/client";
-import { trimEnd } from "../api/printable";
+import { trimEnd } from "../basics/printable";
 import { ApiError } from "../api/errors";
 import { inEitherForm, type BooleanForm } from "../runtime/boolean-form";
 import type { Scope } from "../runtime/composite-id";
 import type { Context } from "../runtime/lifecycle";
-import { inSeries } from "../runtime/values";
+import { inSeries } from "../basics/words";
 import { typeInText, type FieldType } from "./dataset-fields";
 import { wireJob, type Job } from "./job";
 import { shownDestination } from "./destination-text";

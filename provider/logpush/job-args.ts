@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { LOGPUSH } from "../limits";
+import { LOGPUSH } from "../limits/index";
 import { accountId, adopt, zoneId } from "../runtime/fields";
-import { errorMessages } from "../runtime/inputs";
+import { errorMessages } from "../basics/schemas";
 import type { Rule } from "../runtime/lifecycle";
-import { extra } from "../runtime/members";
-import { nearest } from "../runtime/nearest";
-import type { JsonObject } from "../runtime/values";
+import { extra } from "../runtime/extra";
+import { nearest } from "../basics/nearest";
+import type { JsonObject } from "../basics/json";
 import { DATASETS, documentedFields, ZONE_DATASETS } from "./dataset-fields";
 import { typedDestination } from "./destination-schemes";
 import { destinationProblems } from "./destination-text";

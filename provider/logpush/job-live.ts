@@ -1,8 +1,8 @@
 import { isNotFound } from "../api/errors";
 import type { Context, Findings, LiveChecks } from "../runtime/lifecycle";
 import { unlessForbidden } from "../runtime/live";
-import { nearest } from "../runtime/nearest";
-import { sameJson, type JsonObject } from "../runtime/values";
+import { nearest } from "../basics/nearest";
+import { sameJson, type JsonObject } from "../basics/json";
 import { adoptionOf, findJobToAdopt } from "./adopt-job";
 import { DATASETS, typesOf, ZONE_DATASETS } from "./dataset-fields";
 import { sameAddress, samePlace } from "./destination-text";

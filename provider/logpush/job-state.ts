@@ -1,6 +1,7 @@
 import { quoteOwn } from "../api/quote";
 import { Redactor } from "../api/redact";
-import { omitAbsent, unknownMembers } from "../runtime/members";
+import { omitAbsent } from "../basics/json";
+import { unknownMembers } from "../basics/schemas";
 import { hideDestination, shownDestination } from "./destination-text";
 import type { Job } from "./job";
 import { listedFields, optionsFromApi, unknownOptions, type OutputOptions } from "./output-options";

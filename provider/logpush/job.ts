@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { BooleanForm } from "../runtime/boolean-form";
 import type { Scope } from "../runtime/composite-id";
-import { extraFound, omitAbsent, removedExtra, STAMPS } from "../runtime/members";
-import { omitUndefined, omit, pick, sameJson, type JsonObject } from "../runtime/values";
+import { extraFound, removedExtra, STAMPS } from "../runtime/extra";
+import { omitAbsent, omit, pick, sameJson, type JsonObject } from "../basics/json";
 import { filterMeaning } from "./filter-text";
 import { JOB_MEMBERS, type JobArgs } from "./job-args";
 import {
@@ -119,7 +119,7 @@ export function jobFromApi(
     else if (strict && isSet(member, raw)) found[member] = raw[SIMPLE[member].name];
   }
   // Drift may have any type; it is only shown.
-  return omitUndefined({ ...found, ...extraFound(declared.extra, raw) }) as JobArgs;
+  return omit({ ...found, ...extraFound(declared.extra, raw) }) as JobArgs;
 }
 
 /**
@@ -162,7 +162,7 @@ export function createRequest(
   { allFields, form, token }: RequestDetails,
 ): Record<string, unknown> {
   const { outputOptions: options } = args;
-  return omitUndefined({
+  return omit({
     ...args.extra,
     name: args.name,
     dataset: args.dataset,
@@ -199,7 +199,7 @@ export function updateRequest(
     enabled: args.enabled,
     destination_conf: args.destinationConf,
     filter: args.filter ?? "",
-    ...omitUndefined({
+    ...omit({
       ownership_challenge: token,
       // Cloudflare replaces the options as a whole, so all of them are sent.
       output_options:
@@ -241,7 +241,7 @@ export function differs(
 function sentArgs(args: JobArgs): JsonObject {
   const { name, enabled, outputOptions, extra } = args;
   const filter = filterMeaning(args.filter);
-  return omitUndefined({ name, enabled, outputOptions, extra, filter, ...pick(args, SIMPLE_MEMBERS) });
+  return omit({ name, enabled, outputOptions, extra, filter, ...pick(args, SIMPLE_MEMBERS) });
 }
 
 /**

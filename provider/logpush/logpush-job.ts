@@ -29,9 +29,10 @@ import { defineLifecycle, type Context, type ProgramName } from "../runtime/life
 import { LOCK } from "../runtime/locks";
 import { refusal } from "../runtime/program";
 import { edgeResource } from "../runtime/resource";
-import { trimEnd } from "../api/printable";
+import { trimEnd } from "../basics/printable";
 import { redactStrings } from "../runtime/secrets";
-import { isJsonObject, pick, UNKNOWN } from "../runtime/values";
+import { isJsonObject, pick } from "../basics/json";
+import { UNKNOWN } from "../runtime/engine-values";
 
 const computed = z.object({
   lastComplete: z.string().exactOptional(),

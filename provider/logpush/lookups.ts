@@ -3,7 +3,7 @@ import type { Dataset, FieldType } from "./dataset-fields";
 import { listFields, listJobs, scopeOf } from "./job-api";
 import type { Scope } from "../runtime/composite-id";
 import { accountId, zoneId } from "../runtime/fields";
-import { omitAbsent } from "../runtime/members";
+import { omitAbsent } from "../basics/json";
 import { lookup, LookupError } from "../runtime/lookup";
 import { jobStateOf, type LogpushJobState } from "./job-state";
 

@@ -2,8 +2,8 @@ import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import type { BooleanForm } from "../runtime/boolean-form";
 import type { LiteralUnion } from "../runtime/fields";
-import { extra, extraFound } from "../runtime/members";
-import { isJsonObject, omit, sameJson, type JsonObject } from "../runtime/values";
+import { extra, extraFound } from "../runtime/extra";
+import { isJsonObject, omit, sameJson, type JsonObject } from "../basics/json";
 
 /**
  * A job's `output_options`: what it writes for each line, and how. Source: `logpush_output_options` in Cloudflare's

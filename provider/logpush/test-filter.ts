@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { StringDecoder } from "node:string_decoder";
 import { createGunzip } from "node:zlib";
-import { isJsonObject, ownMember, type JsonObject } from "../runtime/values";
+import { isJsonObject, ownMember, type JsonObject } from "../basics/json";
 import type { Filter } from "./filter";
 import { isTime } from "./filter-fields";
 import { isLeaf, leavesOf, parseFilter, type CheckedFilter, type Node, type Operator } from "./filter-read";

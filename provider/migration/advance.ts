@@ -1,9 +1,10 @@
 import { ApiError, mayHaveBeenApplied } from "../api/errors";
 import { backoffMs, RETRY } from "../api/retry";
-import { MIGRATION } from "../limits";
+import { MIGRATION } from "../limits/index";
 import { PartialFailure, type Context } from "../runtime/lifecycle";
 import { withMachineLock } from "../runtime/machine-lock";
-import { pluralize, sameJson } from "../runtime/values";
+import { pluralize } from "../basics/words";
+import { sameJson } from "../basics/json";
 import { assess, type Assessment, type MigrationRequest, type NextStep } from "./assessment";
 import { checkAfterPut, differencesOf, type ConcurrentChange } from "./concurrent";
 import { isUnderWay, recordOf, withArrival, withEvent, type Computed, type History } from "./record";

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { EdgeApi } from "../api/client";
 import { ApiError, isUnroutable, unlessAbsent } from "../api/errors";
 import { entryPointPath, zoneRulesetsPath } from "../rulesets/entry-point";
-import { omitAbsent } from "../runtime/members";
+import { omitAbsent } from "../basics/json";
 import { wireRule, type WireRule } from "./rules";
 import { decideState, RETIRED, type MigrationState } from "./state";
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { digestOf } from "../runtime/digest";
-import { pluralize, type JsonObject } from "../runtime/values";
+import { digestOf } from "../basics/digest";
+import type { JsonObject } from "../basics/json";
+import { pluralize } from "../basics/words";
 import { blocking, findingsOf, isCut, LOST, type Finding } from "./findings";
 import type { Origin, Sending, SentRule, WireRule } from "./rules";
 import type { Mode } from "./api";

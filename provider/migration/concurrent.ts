@@ -2,7 +2,8 @@ import { z } from "zod";
 import { ApiError } from "../api/errors";
 import { pollUntil } from "../runtime/creation";
 import type { Context } from "../runtime/lifecycle";
-import { pluralize, sameJson } from "../runtime/values";
+import { pluralize } from "../basics/words";
+import { sameJson } from "../basics/json";
 import { readEntryPoint, readVersion, type EntryPoint } from "./api";
 import { ruleText } from "./rule-text";
 import {

@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { MIGRATION } from "../limits";
-import { canonicalJson, pluralize } from "../runtime/values";
+import { MIGRATION } from "../limits/index";
+import { canonicalJson } from "../basics/json";
+import { pluralize } from "../basics/words";
 import {
   expressionOf,
   isMigrated,

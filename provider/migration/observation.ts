@@ -1,8 +1,7 @@
 import type { EdgeApi } from "../api/client";
 import { ApiError } from "../api/errors";
-import { digestOf } from "../runtime/digest";
-import { omitAbsent } from "../runtime/members";
-import { canonicalJson, pick } from "../runtime/values";
+import { digestOf } from "../basics/digest";
+import { omitAbsent, canonicalJson, pick } from "../basics/json";
 import { readPreviousRules, type PreviousRules, type Listing } from "./previous-rules";
 import { contentOf, deploys, rulesToSend, type Sending, type WireRule } from "./rules";
 import {

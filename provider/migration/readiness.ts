@@ -5,7 +5,7 @@ import { observe } from "./observation";
 import { zoneId } from "../runtime/fields";
 import type { Host } from "../runtime/host";
 import { lookup } from "../runtime/lookup";
-import { prose } from "../runtime/markdown";
+import { prose } from "../basics/markdown";
 
 export type { Readiness, ZoneReadiness } from "./judge";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { omitAbsent } from "../runtime/members";
+import { omitAbsent } from "../basics/json";
 import type { Assessment } from "./assessment";
 import { concurrentChange, type ConcurrentChange } from "./concurrent";
 import { finding } from "./findings";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { LEVELS, levelOf, thresholdLabel } from "../rulesets/overrides";
-import { omitAbsent } from "../runtime/members";
-import { pluralize, isJsonObject, ownMember, type JsonObject } from "../runtime/values";
+import { omitAbsent, isJsonObject, ownMember, type JsonObject } from "../basics/json";
+import { pluralize } from "../basics/words";
 import type { WireRule } from "./rules";
 
 /** Formats rules and previous settings as text. */

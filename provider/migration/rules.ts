@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { hexId, type LiteralUnion } from "../runtime/fields";
-import { json, record } from "../runtime/json";
-import { unknownMembers } from "../runtime/members";
-import { canonicalJson, isJsonObject, omit, ownMember, pick, type JsonObject } from "../runtime/values";
+import { json, record, unknownMembers } from "../basics/schemas";
+import { canonicalJson, isJsonObject, omit, ownMember, pick, type JsonObject } from "../basics/json";
 import type { MigrationState } from "./state";
 
 /**

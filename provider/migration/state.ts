@@ -1,5 +1,4 @@
-import { omitAbsent } from "../runtime/members";
-import { isJsonObject } from "../runtime/values";
+import { omitAbsent, isJsonObject } from "../basics/json";
 
 /** How far a zone has migrated. */
 export type Phase =

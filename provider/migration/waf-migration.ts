@@ -1,6 +1,6 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
-import { MIGRATION } from "../limits";
+import { MIGRATION } from "../limits/index";
 import { advance, arrivalText } from "./advance";
 import { assess, assessmentText, type MigrationAssessment, type MigrationRequest } from "./assessment";
 import type { ConcurrentChange } from "./concurrent";
@@ -12,7 +12,9 @@ import { isDeployed, observe, type Observation } from "./observation";
 import { isFurther, stateText, TARGETS, type Target } from "./state";
 import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
 import { edgeResource } from "../runtime/resource";
-import { hasUnknown, pick, pluralize, sameJson, UNKNOWN } from "../runtime/values";
+import { hasUnknown, UNKNOWN } from "../runtime/engine-values";
+import { pick, sameJson } from "../basics/json";
+import { pluralize } from "../basics/words";
 import { CompositeId } from "../runtime/composite-id";
 import { zoneId, type LiteralUnion } from "../runtime/fields";
 import { LOCK } from "../runtime/locks";

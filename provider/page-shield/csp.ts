@@ -1,7 +1,7 @@
-import { parseUrl } from "../api/url";
-import { describe } from "../runtime/inputs";
-import { nearest } from "../runtime/nearest";
-import { compareText } from "../runtime/values";
+import { parseUrl } from "../basics/url";
+import { describe } from "../basics/json";
+import { nearest } from "../basics/nearest";
+import { compareText } from "../basics/words";
 
 /**
  * Parses Content Security Policies, renders them in canonical order, lints them, and decides whether one allows a

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ImpactRecord, ShapeOf } from "../runtime/impact";
-import { members } from "../runtime/published";
+import { members } from "../basics/published";
 
 /** What an operation finds out about Page Shield's policies and settings. */
 

@@ -1,6 +1,6 @@
 import { zoneId } from "../runtime/fields";
 import { ask, LookupError, readArgs, unlessSkipped, type LookupOptions } from "../runtime/lookup";
-import { pluralize } from "../runtime/values";
+import { pluralize } from "../basics/words";
 import type { DetectedFilters, Script } from "./records";
 import { isScoredBelow, type ScoredScript } from "./threat";
 import { parseThreshold } from "./threshold";

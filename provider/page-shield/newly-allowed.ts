@@ -1,4 +1,4 @@
-import { ownMember } from "../runtime/values";
+import { ownMember } from "../basics/json";
 import { isNonceOrHash, type Directives } from "./csp";
 import { SourceIndex } from "./source-index";
 

@@ -7,12 +7,20 @@ import { adopt as adoptExisting, RENAME_HINT, sharedIdHint, isUnclaimed } from "
 import { inEitherForm, noteShownForm, type BooleanForm, type BooleanMember } from "../runtime/boolean-form";
 import { CompositeId } from "../runtime/composite-id";
 import { adopt, zoneId, type Adopt, type LiteralUnion } from "../runtime/fields";
-import { record } from "../runtime/json";
+import { record } from "../basics/schemas";
 import { defineLifecycle, type Claim, type Context, type Findings } from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
-import { extra, extraFound, omitAbsent, removedExtra, STAMPS } from "../runtime/members";
+import { extra, extraFound, removedExtra, STAMPS } from "../runtime/extra";
+import {
+  omitAbsent,
+  canonicalJson,
+  isJsonObject,
+  omit,
+  pick,
+  sameJson,
+  type JsonObject,
+} from "../basics/json";
 import { edgeResource } from "../runtime/resource";
-import { canonicalJson, isJsonObject, omit, pick, sameJson, type JsonObject } from "../runtime/values";
 import { canonicalCsp, CspError, lintCsp } from "./csp";
 import { policyEffect } from "./effect";
 import { policyRecord, SEEN, type PolicyImpact } from "./impact";

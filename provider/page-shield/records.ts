@@ -1,4 +1,4 @@
-import type { JsonObject } from "../runtime/values";
+import type { JsonObject } from "../basics/json";
 import type { LiteralUnion } from "../runtime/fields";
 
 /** Page Shield settings of a zone, as Cloudflare returns them. Fields that Cloudflare omits are absent. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { parseUrl } from "../api/url";
+import { parseUrl } from "../basics/url";
 import { coversAddress, CspError, escapeForSource, parseAddress, parseCsp } from "./csp";
 import type { LiteralUnion } from "../runtime/fields";
 import type { MaliciousOptions } from "./malicious";
@@ -7,7 +7,7 @@ import type { ScriptInventory } from "./inventory/file";
 import { approver } from "./inventory/judge";
 import { isReported, isScoredBelow, type ScoredScript } from "./threat";
 import { parseThreshold } from "./threshold";
-import { omitAbsent } from "../runtime/members";
+import { omitAbsent } from "../basics/json";
 import { readArgs, warn } from "../runtime/lookup";
 
 /** The part of a script that `scriptSources` needs. A script from `getScripts` has it, and so has its JSON. */

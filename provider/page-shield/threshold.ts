@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { PAGE_SHIELD } from "../limits";
-import { describe } from "../runtime/inputs";
+import { PAGE_SHIELD } from "../limits/index";
+import { describe } from "../basics/json";
 import { LookupError } from "../runtime/lookup";
 
 /** Validates a threshold. Without this, an invalid threshold would let every script pass. */

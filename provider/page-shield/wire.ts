@@ -2,14 +2,12 @@ import { z } from "zod";
 import type { EdgeApi, Query } from "../api/client";
 import { ApiError } from "../api/errors";
 import { byPage } from "../api/pages";
-import { PAGE_SHIELD } from "../limits";
+import { PAGE_SHIELD } from "../limits/index";
 import { formatNumber } from "../limits/workers";
 import type { BooleanForm } from "../runtime/boolean-form";
 import { hexId, zoneId } from "../runtime/fields";
-import { describe } from "../runtime/inputs";
-import { record } from "../runtime/json";
-import { camelRecord, omitAbsent, optional } from "../runtime/members";
-import { ownMember } from "../runtime/values";
+import { describe, omitAbsent, ownMember } from "../basics/json";
+import { record, camelRecord, optional } from "../basics/schemas";
 import type {
   Connection,
   Cookie,

@@ -1,7 +1,7 @@
 import { listOf } from "../runtime/impact";
 import type { Context } from "../runtime/lifecycle";
 import { unlessForbidden } from "../runtime/live";
-import { nearest } from "../runtime/nearest";
+import { nearest } from "../basics/nearest";
 import { formatNumber } from "../limits/workers";
 import { coveredHosts } from "./covered-hosts";
 import { allowsScript, parseCsp, type LoadedScript } from "./csp";

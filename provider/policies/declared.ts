@@ -1,6 +1,6 @@
 import { kindOf } from "../runtime/type-tokens";
 import { partsOfUrn } from "../runtime/urn";
-import { UNKNOWN } from "../runtime/values";
+import { UNKNOWN } from "../runtime/engine-values";
 
 /** A resource in the stack, in the form that a policy receives. */
 export interface Declared {

@@ -5,7 +5,8 @@ import {
   UNKNOWN_RULESET,
   type DeployedRuleset,
 } from "../rulesets/protection";
-import { isJsonObject, UNKNOWN, type JsonObject } from "../runtime/values";
+import { isJsonObject, type JsonObject } from "../basics/json";
+import { UNKNOWN } from "../runtime/engine-values";
 import { isCloudflare, isEdgeguard, list, member, text, withUnknowns, type Declared } from "./declared";
 import { onStack, type PolicyOptions, type Violation } from "./define";
 

@@ -1,4 +1,4 @@
-import { digestOf } from "../runtime/digest";
+import { digestOf } from "../basics/digest";
 import type { Danger, DangerKind, JudgedDanger, Verdict } from "./model";
 
 /** A plan's dangers, and which of them were accepted. */

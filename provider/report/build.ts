@@ -19,7 +19,8 @@ import { joined, say, value, words, type Phrase } from "./phrase";
 import type { Operation, Plan, Step } from "./plan";
 import { commonBlocks, textBlock, viewOf } from "./sections/section";
 import { sectionWriterOf } from "./sections/writers";
-import { compareText, hasUnknown } from "../runtime/values";
+import { compareText } from "../basics/words";
+import { hasUnknown } from "../runtime/engine-values";
 import { asList } from "./values";
 
 /** The additional steps of a replacement, which `--show-replacement-steps` lists next to the `replace` step. */

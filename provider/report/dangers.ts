@@ -1,7 +1,7 @@
-import { digestOf } from "../runtime/digest";
+import { digestOf } from "../basics/digest";
+import { omitAbsent, pick } from "../basics/json";
 import { ADOPTED } from "../runtime/adopted";
-import { omitAbsent } from "../runtime/members";
-import { compareText, pick } from "../runtime/values";
+import { compareText } from "../basics/words";
 import { judgedArguments, judgesOf } from "./effects";
 import { DANGERS, type Danger, type RemovalGate } from "./model";
 import type { Plan, Step } from "./plan";

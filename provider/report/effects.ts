@@ -1,4 +1,4 @@
-import { ownMember } from "../runtime/values";
+import { ownMember } from "../basics/json";
 import { general } from "./judges/general";
 import { namespaceData, overwrittenKeys, ownKeysRemoved, prunedKeys } from "./judges/kv";
 import { logpush } from "./judges/logpush";

@@ -3,7 +3,7 @@ import { entriesRecord } from "../kv/impact";
 import { policyRecord, settingsRecord } from "../page-shield/impact";
 import { rulesetRecord } from "../rulesets/impact";
 import { IMPACT, RECORD_SHAPE, type ImpactRecord, type RecordShape } from "../runtime/impact";
-import { isJsonObject, ownMember, type JsonObject } from "../runtime/values";
+import { isJsonObject, ownMember, type JsonObject } from "../basics/json";
 import type { Sides, Step } from "./plan";
 
 /** Reads the record of what a preview or refresh found out about a resource. */

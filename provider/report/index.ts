@@ -1,4 +1,4 @@
-import { schemaUrl } from "../runtime/published";
+import { schemaUrl } from "../basics/published";
 import { buildReport } from "./build";
 import { documentOf, type Document } from "./document";
 import { buildDrift } from "./drift/build";

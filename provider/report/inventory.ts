@@ -1,7 +1,7 @@
 import { inventoryCheckDocument } from "../page-shield/inventory/model";
-import { propertyPath } from "../runtime/inputs";
+import { propertyPath } from "../basics/json";
 import { LookupError } from "../runtime/lookup";
-import { pluralize } from "../runtime/values";
+import { pluralize } from "../basics/words";
 import type { InventorySummary } from "./model";
 import { say, unlinked, value, words } from "./phrase";
 

@@ -1,6 +1,6 @@
-import { escapeInvisible } from "../api/printable";
+import { escapeInvisible } from "../basics/printable";
 import { formatNumber } from "../limits/workers";
-import { fenced, html, prose, span } from "../runtime/markdown";
+import { fenced, html, prose, span } from "../basics/markdown";
 import type { Document, DocumentList, Line, Part } from "./document";
 import { OPERATION, type Block, type Section } from "./model";
 import { inHtml, inTable, someOf, markdown, name as nameOf, say, value, words, type Phrase } from "./phrase";

@@ -1,6 +1,7 @@
-import { digestOf } from "../runtime/digest";
-import { compareText } from "../runtime/values";
+import { digestOf } from "../basics/digest";
+import { compareText } from "../basics/words";
 import type { DriftReport } from "./drift/model";
+import { byHarm } from "./drift/build";
 import { COUNTED, type Gate, type Message, type Report } from "./model";
 import { name as nameOf, say, someOf, type Phrase } from "./phrase";
 import { PlanError } from "./plan";
@@ -38,7 +39,7 @@ export function mergeDrift(reports: readonly DriftReport[]): DriftReport {
     ...shared,
     drifted: reports.some(({ drifted }) => drifted),
     counts: { changed: sum("changed"), gone: sum("gone"), asRecorded: sum("asRecorded") },
-    resources: named(({ resources }) => resources),
+    resources: named(({ resources }) => resources).sort(byHarm),
     others: named(({ others }) => others),
     pending: named(({ pending }) => pending),
   };

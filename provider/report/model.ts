@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { members, schemaUrl } from "../runtime/published";
+import { members, schemaUrl } from "../basics/published";
 import { Phrase } from "./phrase";
 import { OPERATIONS, type Operation } from "./plan";
 

@@ -1,7 +1,7 @@
-import { trimEnd } from "../api/printable";
+import { trimEnd } from "../basics/printable";
 import { formatNumber } from "../limits/workers";
-import { cellSpan, html, htmlCode, prose, span } from "../runtime/markdown";
-import { truncate } from "../runtime/values";
+import { cellSpan, html, htmlCode, prose, span } from "../basics/markdown";
+import { truncate } from "../basics/words";
 
 /**
  * A name or value from the plan within a sentence. It's formatted as code, so that none of it is interpreted as markup.

@@ -1,9 +1,9 @@
-import { type JsonObject, isJsonObject, omit, pick, sameJson } from "../runtime/values";
+import { type JsonObject, isJsonObject, omit, pick, sameJson } from "../basics/json";
 import { z } from "zod";
 import { Redactor } from "../api/redact";
 import { kindOf } from "../runtime/type-tokens";
 import { KEPT } from "../runtime/resource-type";
-import { WIRE_SIGNATURE } from "../runtime/secrets";
+import { WIRE_SIGNATURE } from "../runtime/engine-values";
 import { partsOfUrn } from "../runtime/urn";
 import { messagesOf, type Diagnostic } from "./diagnostics";
 import { SECRET, truncate } from "./values";

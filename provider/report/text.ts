@@ -1,7 +1,7 @@
 import Table from "cli-table3";
 import type { Document, Line, ListItem, Part } from "./document";
 import { OPERATION, type Block, type Section } from "./model";
-import { escapeInvisible } from "../api/printable";
+import { escapeInvisible } from "../basics/printable";
 
 /** Formats the whole report for a terminal or log, without truncation. */
 export function toText({ title, headline, notes, parts, sections, lists }: Document): string {

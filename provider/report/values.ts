@@ -1,6 +1,8 @@
-import { escapeInvisible } from "../api/printable";
+import { escapeInvisible } from "../basics/printable";
 import { formatNumber } from "../limits/workers";
-import { isJsonObject, sameJson, truncate, UNKNOWN, type JsonObject } from "../runtime/values";
+import { isJsonObject, sameJson, type JsonObject } from "../basics/json";
+import { truncate } from "../basics/words";
+import { UNKNOWN } from "../runtime/engine-values";
 import { value, words, type Phrase } from "./phrase";
 
 export { truncate };

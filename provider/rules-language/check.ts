@@ -1,5 +1,5 @@
-import { RULES_LANGUAGE } from "../limits";
-import { nearest } from "../runtime/nearest";
+import { RULES_LANGUAGE } from "../limits/index";
+import { nearest } from "../basics/nearest";
 import { indexText } from "./equivalence";
 import { parseExpression, type Diagnostic } from "./parse";
 import type { Call, Condition, Field, Index, Literal, Operand, Value } from "./tree";

@@ -1,5 +1,5 @@
-import { RULES_LANGUAGE } from "../limits";
-import { implies, type Formula } from "../runtime/implication";
+import { RULES_LANGUAGE } from "../limits/index";
+import { implies, type Formula } from "./implication";
 import { parseExpression } from "./parse";
 import { tokensOf, type Token } from "./tokens";
 import type { Condition, Index, Literal, Operand, Range, Value } from "./tree";

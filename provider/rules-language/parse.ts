@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
-import { RULES_LANGUAGE } from "../limits";
-import { nearest } from "../runtime/nearest";
+import { RULES_LANGUAGE } from "../limits/index";
+import { nearest } from "../basics/nearest";
 import { stringBytes, tokensOf, wordAt, invalidEscapeIndex, type Token } from "./tokens";
 import type { Condition, Index, Literal, Operand, Range, Value } from "./tree";
 import { COMPARISONS, FIELDS, FUNCTIONS, LOGICAL, type Comparison, type Logical } from "./vocabulary";

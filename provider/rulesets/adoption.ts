@@ -3,8 +3,7 @@ import { withTimestamp, type Adoption } from "../runtime/adopted";
 import { adopt as adoptExisting, RENAME_HINT, sharedIdHint, isUnclaimed } from "../runtime/adoption";
 import { asArguments, changesInWords, changesOf, type Changes } from "../runtime/changes";
 import { PartialFailure, type Context } from "../runtime/lifecycle";
-import { omitAbsent } from "../runtime/members";
-import type { JsonObject } from "../runtime/values";
+import { omitAbsent, type JsonObject } from "../basics/json";
 import {
   differences,
   outputsOf,

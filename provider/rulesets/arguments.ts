@@ -1,10 +1,10 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
-import { MANAGED_RULES } from "../limits";
+import { MANAGED_RULES } from "../limits/index";
 import { expression } from "../rules-language/argument";
 import { isId, type LiteralUnion } from "../runtime/fields";
-import { describe } from "../runtime/inputs";
-import { record } from "../runtime/json";
+import { describe } from "../basics/json";
+import { record } from "../basics/schemas";
 import { RESERVED_REF } from "./refs";
 import { parseRuleName } from "./rule-names";
 import { parseNameOrId, rulesetId, skip, type SkipArgs } from "./skip";

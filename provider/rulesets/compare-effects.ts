@@ -1,4 +1,4 @@
-import { pluralize } from "../runtime/values";
+import { pluralize } from "../basics/words";
 import { listOf } from "../runtime/impact";
 import { countByKind, effectiveRules, type EffectiveRule } from "./effective";
 import type { ComparedRules } from "./impact";

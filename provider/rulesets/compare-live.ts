@@ -1,7 +1,6 @@
 import type { Context } from "../runtime/lifecycle";
 import { unlessForbidden } from "../runtime/live";
-import { omitAbsent } from "../runtime/members";
-import { sameJson } from "../runtime/values";
+import { omitAbsent, sameJson } from "../basics/json";
 import type { Existing } from "./adoption";
 import { compareEffects, type RunningRuleset } from "./compare-effects";
 import { prepare, type Declared, type Prepared } from "./deployment";

@@ -1,5 +1,5 @@
-import { omitAbsent } from "../runtime/members";
-import { pluralize } from "../runtime/values";
+import { omitAbsent } from "../basics/json";
+import { pluralize } from "../basics/words";
 import { effectOf, pairRules } from "./compare-effects";
 import { countByKind, effectiveRules, type EffectiveRule } from "./effective";
 import { scoreRuleOf, thresholdLabel } from "./overrides";

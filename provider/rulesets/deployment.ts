@@ -1,8 +1,7 @@
 import { z } from "zod";
 import type { Context } from "../runtime/lifecycle";
 import { isSameExpression } from "../rules-language/argument";
-import { omitAbsent } from "../runtime/members";
-import { isJsonObject, omit, type JsonObject } from "../runtime/values";
+import { omitAbsent, isJsonObject, omit, type JsonObject } from "../basics/json";
 import type { DeclaredOverrides, Exceptions, Position } from "./arguments";
 import { findByRef, otherManagedRules } from "./entry-point";
 import type { Exception } from "./exceptions";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { omitAbsent } from "../runtime/members";
-import { pluralize, type JsonObject } from "../runtime/values";
+import { omitAbsent, type JsonObject } from "../basics/json";
+import { pluralize } from "../basics/words";
 import type { DeclaredOverrides } from "./arguments";
 import { levelsOff, scoreRuleOf } from "./overrides";
 import type { ManagedRule, ManagedRuleset, Overrides } from "./wire";

@@ -1,7 +1,7 @@
 import type { RequestOptions } from "../api/client";
 import { ApiError, unlessAbsent } from "../api/errors";
 import type { Context } from "../runtime/lifecycle";
-import type { JsonObject } from "../runtime/values";
+import type { JsonObject } from "../basics/json";
 import { entryPoint, PHASE, type EntryPoint, type ZoneRule } from "./wire";
 import { createOnce, pollUntil } from "../runtime/creation";
 

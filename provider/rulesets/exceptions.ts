@@ -1,6 +1,6 @@
 import { isSameExpression } from "../rules-language/argument";
 import { normalizeNotation } from "../rules-language/equivalence";
-import { isJsonObject, omit, sameJson, type JsonObject } from "../runtime/values";
+import { isJsonObject, omit, sameJson, type JsonObject } from "../basics/json";
 import type { RuleWriter } from "./entry-point";
 import { isForward, type Placement } from "./position";
 import { exceptionRef } from "./refs";

@@ -1,7 +1,7 @@
 import { isAbsent } from "../api/errors";
 import type { Context } from "../runtime/lifecycle";
-import { sameJson, type JsonObject } from "../runtime/values";
-import { readZoneDetails } from "../runtime/zone";
+import { sameJson, type JsonObject } from "../basics/json";
+import { readZoneDetails } from "../api/zone";
 import { snapshotOf } from "./adoption";
 import type { DeclaredOverrides } from "./arguments";
 import { outputsOf, tagsOf } from "./deployment";

@@ -1,6 +1,6 @@
-import { cellSpan, prose } from "../runtime/markdown";
-import { omitAbsent } from "../runtime/members";
-import { pluralize } from "../runtime/values";
+import { cellSpan, prose } from "../basics/markdown";
+import { omitAbsent } from "../basics/json";
+import { pluralize } from "../basics/words";
 import { changeSince, lackOf, type VersionChange } from "./compare-versions";
 import { isPinned } from "./deployment";
 import { effectiveRules, type DecidedBy, type EffectiveRule } from "./effective";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ImpactRecord, ShapeOf } from "../runtime/impact";
 import type { Messages } from "../runtime/lifecycle";
-import { members } from "../runtime/published";
+import { members } from "../basics/published";
 
 /** What an operation finds out about a deployment of a managed ruleset, and the messages about it. */
 

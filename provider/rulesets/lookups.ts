@@ -6,7 +6,7 @@ import { explain, type ExecutedRuleset, type ZoneExplanation } from "./explain";
 import { findManagedRuleset, listManagedRulesets, UnknownRulesetError } from "./managed";
 import { versionToCompare } from "./version-changes";
 import type { ManagedRule, ManagedRuleset, ManagedRulesetInfo, Overrides, Skip, ZoneRule } from "./wire";
-import { omit } from "../runtime/values";
+import { omit } from "../basics/json";
 import { lookup, LookupError, type Inputs, type LookupOptions, type ZoneArgs } from "../runtime/lookup";
 
 /** Lookups for an account's managed rulesets and a zone's managed rules. */

@@ -1,9 +1,9 @@
 import type { EdgeApi } from "../api/client";
 import { isAbsent } from "../api/errors";
 import { byCursor } from "../api/pages";
-import { MANAGED_RULES } from "../limits";
+import { MANAGED_RULES } from "../limits/index";
 import type { Context } from "../runtime/lifecycle";
-import { nearest } from "../runtime/nearest";
+import { nearest } from "../basics/nearest";
 import {
   managedRule,
   managedRuleset,

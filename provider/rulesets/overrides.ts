@@ -1,6 +1,5 @@
-import { MANAGED_RULES } from "../limits";
-import { omitAbsent } from "../runtime/members";
-import { canonicalJson, omit, pick, sameJson } from "../runtime/values";
+import { MANAGED_RULES } from "../limits/index";
+import { omitAbsent, canonicalJson, omit, pick, sameJson } from "../basics/json";
 import type { DeclaredOverrides, Owasp, Rules } from "./arguments";
 import type { CategoryOverride, ManagedRuleset, Overrides, RuleOverride } from "./wire";
 

@@ -1,4 +1,4 @@
-import { nearest } from "../runtime/nearest";
+import { nearest } from "../basics/nearest";
 import type { Position } from "./arguments";
 import { findByRef } from "./entry-point";
 import type { EntryPoint, ZoneRule } from "./wire";

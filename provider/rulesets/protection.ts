@@ -1,4 +1,6 @@
-import { hasUnknown, isJsonObject, truncate, type JsonObject } from "../runtime/values";
+import { hasUnknown } from "../runtime/engine-values";
+import { isJsonObject, type JsonObject } from "../basics/json";
+import { truncate } from "../basics/words";
 import * as declared from "./arguments";
 import { matchesZone, type KnownZone } from "./coverage";
 import { expansionIn } from "./effective";

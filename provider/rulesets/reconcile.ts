@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { omitAbsent } from "../runtime/members";
-import { sameJson, type JsonObject } from "../runtime/values";
+import { omitAbsent, sameJson, type JsonObject } from "../basics/json";
 import {
   differences,
   findOwnRule,

@@ -1,7 +1,8 @@
 import { ApiError } from "../api/errors";
 import { isId } from "../runtime/fields";
 import type { Context } from "../runtime/lifecycle";
-import { hasUnknown, isJsonObject, sameJson, UNKNOWN, type JsonObject } from "../runtime/values";
+import { hasUnknown, UNKNOWN } from "../runtime/engine-values";
+import { isJsonObject, sameJson, type JsonObject } from "../basics/json";
 import * as declared from "./arguments";
 import { isIncomplete, readVersion, rulesetLabel } from "./managed";
 import {

@@ -1,8 +1,9 @@
 import { z } from "zod";
-import { escapeInvisible } from "../api/printable";
+import { escapeInvisible } from "../basics/printable";
 import { isId } from "../runtime/fields";
-import { distance } from "../runtime/nearest";
-import { ownMember, pluralize } from "../runtime/values";
+import { distance } from "../basics/nearest";
+import { ownMember } from "../basics/json";
+import { pluralize } from "../basics/words";
 import type { ManagedRule } from "./wire";
 
 /** Finds managed rules by name instead of ID: by words in the description, an OWASP number or a CVE number. */

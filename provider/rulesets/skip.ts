@@ -1,8 +1,8 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { hexId, isId, type LiteralUnion } from "../runtime/fields";
-import { record } from "../runtime/json";
-import { isJsonObject, ownMember, sameJson, type JsonObject } from "../runtime/values";
+import { record } from "../basics/schemas";
+import { isJsonObject, ownMember, sameJson, type JsonObject } from "../basics/json";
 import { ruleIdOf, ruleName, type RuleIds } from "./rule-names";
 import type { Skip } from "./wire";
 

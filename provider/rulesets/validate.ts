@@ -1,5 +1,5 @@
 import type { Context } from "../runtime/lifecycle";
-import { nearest } from "../runtime/nearest";
+import { nearest } from "../basics/nearest";
 import type { DeclaredOverrides, Exceptions } from "./arguments";
 import { acceptsAction } from "./effective";
 import { rulesetLabel } from "./managed";

@@ -1,5 +1,5 @@
 import { ApiError } from "../api/errors";
-import { escapeInvisible } from "../api/printable";
+import { escapeInvisible } from "../basics/printable";
 import type { Context } from "../runtime/lifecycle";
 import {
   changedRuleLines,

@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { record } from "../runtime/json";
-import { unknownMembers, omitAbsent } from "../runtime/members";
-import { isJsonObject, omit, type JsonObject } from "../runtime/values";
+import { record, unknownMembers } from "../basics/schemas";
+import { omitAbsent, isJsonObject, omit, type JsonObject } from "../basics/json";
 
 /** Types for rules and rulesets, and converters to and from the API's format. */
 

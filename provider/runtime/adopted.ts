@@ -1,5 +1,5 @@
 import { changesInWords, type Changes } from "./changes";
-import { omit, pick, type JsonObject } from "./values";
+import { omit, pick, type JsonObject } from "../basics/json";
 
 /** What the preview shows and the state records about an adopted object. */
 

@@ -5,7 +5,7 @@ import { KEPT, NAME, READ, type ResourceType } from "./resource-type";
 import type { Host } from "./host";
 import { PartialFailure, type State } from "./lifecycle";
 import { IMPACT, revisionOf } from "./impact";
-import { isJsonObject, omit, pick, type JsonObject } from "./values";
+import { isJsonObject, omit, pick, type JsonObject } from "../basics/json";
 
 /** The operations that read and change real objects. */
 

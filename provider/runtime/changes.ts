@@ -1,4 +1,5 @@
-import { omitUndefined, isJsonObject, sameJson, type JsonObject } from "./values";
+import { asCode, JS_NAME } from "../basics/code";
+import { isJsonObject, omit, sameJson, type JsonObject } from "../basics/json";
 
 /** Formats differences as text, and values as program code. */
 
@@ -31,7 +32,7 @@ export function changesOf(
   for (const [name, before] of Object.entries(found)) {
     const after = declared[name];
     if (sameJson(before, after) || isSame?.(name, before, after) === true) continue;
-    const sides = omitUndefined({ before, after });
+    const sides = omit({ before, after });
     const hidden = Object.fromEntries(Object.keys(sides).map((side) => [side, HIDDEN]));
     changes[name] = isSecret(name) ? hidden : sides;
   }
@@ -100,23 +101,4 @@ export function asArguments(changes: Changes): string | undefined {
     before === undefined || before === HIDDEN ? [] : [`${name}: ${asCode(before)}`],
   );
   return before.length === 0 ? undefined : before.join(", ");
-}
-
-/** Formats a value as TypeScript code on one line. */
-export function asCode(value: unknown): string {
-  if (value === undefined) return "not set";
-  if (Array.isArray(value)) return `[${value.map(asCode).join(", ")}]`;
-  if (!isJsonObject(value)) return JSON.stringify(value);
-  const members = Object.entries(value).filter(([, member]) => member !== undefined);
-  if (members.length === 0) return "{}";
-  return `{ ${members.map(([key, member]) => `${keyText(key)}: ${asCode(member)}`).join(", ")} }`;
-}
-
-export const JS_NAME = /^[A-Za-z_$][\w$]*$/;
-
-/** Formats a property's name as TypeScript code. */
-export function keyText(key: string): string {
-  // A plain `__proto__:` would set the object's prototype.
-  if (key === "__proto__") return '["__proto__"]';
-  return JS_NAME.test(key) ? key : JSON.stringify(key);
 }

@@ -1,4 +1,4 @@
-import { printable } from "../api/printable";
+import { printable } from "../basics/printable";
 import { KEPT, SAVED_PLAN, failureText, type ResourceType } from "./resource-type";
 import { ADOPTED, adoptionLine } from "./adopted";
 import { IMPACT, revisionOf } from "./impact";
@@ -7,17 +7,9 @@ import { checkInputs, type CheckFailure } from "./inputs";
 import type { AboutResource, Args, Findings, Lifecycle, LiveChecks, Rule } from "./lifecycle";
 import { liveFindings } from "./live";
 import { namesOfSecrets } from "./secrets";
-import {
-  hasUnknown,
-  inSeries,
-  omit,
-  omitUndefined,
-  ownMember,
-  pick,
-  sameJson,
-  UNKNOWN,
-  type JsonObject,
-} from "./values";
+import { hasUnknown, UNKNOWN } from "./engine-values";
+import { inSeries } from "../basics/words";
+import { omit, ownMember, pick, sameJson, type JsonObject } from "../basics/json";
 import type { z } from "zod";
 
 export interface CheckResult {
@@ -189,7 +181,7 @@ class Collected {
   ): Promise<{ readonly members: JsonObject; readonly record: JsonObject }> {
     const members: Record<string, unknown> = {};
     for (const each of this.#found) Object.assign(members, typeof each === "function" ? await each() : each);
-    const record = omitUndefined({
+    const record = omit({
       operation: "check",
       revision: revisionOf(olds) + 1,
       seen: [...this.#seen].sort(),

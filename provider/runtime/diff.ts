@@ -3,7 +3,8 @@ import type { ResourceType } from "./resource-type";
 import type { Host } from "./host";
 import { liveFindings } from "./live";
 import type { Findings } from "./lifecycle";
-import { hasUnknown, pick, sameJson, type JsonObject } from "./values";
+import { hasUnknown } from "./engine-values";
+import { pick, sameJson, type JsonObject } from "../basics/json";
 
 export interface DiffResult {
   readonly changes: boolean;

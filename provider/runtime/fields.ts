@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { IDENTIFIER } from "../limits";
-import { pluralize } from "./values";
+import { IDENTIFIER } from "../limits/index";
+import { pluralize } from "../basics/words";
 
 /** Argument schemas that several resources share. */
 

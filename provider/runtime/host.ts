@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { EdgeApi, type ApiOptions, type Call } from "../api/client";
 import { Connections } from "../api/connections";
 import { CancelledError } from "../api/errors";
-import { printable } from "../api/printable";
+import { printable } from "../basics/printable";
 import { keyedDigest, listOf } from "./impact";
 import { Seen } from "../api/quote";
 import { RateBudget } from "../api/rate-budget";

@@ -1,7 +1,8 @@
 import { createHash, createHmac } from "node:crypto";
 import { z } from "zod";
-import { members } from "./published";
-import { canonicalJson, compareText, isJsonObject, truncate, type JsonObject } from "./values";
+import { members } from "../basics/published";
+import { canonicalJson, isJsonObject, type JsonObject } from "../basics/json";
+import { compareText, truncate } from "../basics/words";
 
 /**
  * What an operation finds out about a resource, as data. It travels as the input `impact`, which `check` adds to a new

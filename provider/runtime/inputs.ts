@@ -1,15 +1,10 @@
 import { z } from "zod";
 import { stringsIn } from "../api/redact";
-import { nearest } from "./nearest";
-import {
-  hasUnknown,
-  inSeries,
-  isJsonObject,
-  ownMember,
-  pluralize,
-  unknownAt,
-  type JsonObject,
-} from "./values";
+import { nearest } from "../basics/nearest";
+import { errorMessages, insteadOf, unknownName } from "../basics/schemas";
+import { hasUnknown, unknownAt } from "./engine-values";
+import { inSeries } from "../basics/words";
+import { isJsonObject, ownMember, propertyPath, type JsonObject } from "../basics/json";
 
 /** An invalid argument, in the shape the Pulumi engine reports: a property and a reason. */
 export interface CheckFailure {
@@ -87,46 +82,6 @@ function correctSpelling(
   return { failures, corrected, writtenAs };
 }
 
-function unknownName(what: "argument" | "option", key: string, names: readonly string[]): string {
-  const near = nearest(key, names);
-  const advice = near === undefined ? `Valid ${what}s: ${names.join(", ")}.` : `Did you mean "${near}"?`;
-  return `unknown ${what} ${describe(key)}. ${advice}`;
-}
-
-/** Returns the Zod error map for checks that don't set their own message. */
-export function errorMessages(isSecret: boolean): z.core.$ZodErrorMap {
-  return (issue) => {
-    switch (issue.code) {
-      case "unrecognized_keys": {
-        const names = issue.inst instanceof z.ZodObject ? Object.keys(issue.inst.shape) : [];
-        const [first = "", ...more] = issue.keys.map((key) => unknownName("option", key, names));
-        return [first, ...more.map((sentence) => sentence.replace("u", "U"))].join(" ");
-      }
-      case "too_small":
-        return `must be at least ${String(issue.minimum)}${insteadOf(issue.input, isSecret)}`;
-      case "too_big":
-        return `must be at most ${String(issue.maximum)}${insteadOf(issue.input, isSecret)}`;
-      default:
-        return undefined;
-    }
-  };
-}
-
-/** Formats a property path as the engine does: `value.scriptSrc[2]`. */
-export function propertyPath(path: readonly PropertyKey[]): string {
-  return path
-    .map((key, i) =>
-      typeof key === "number"
-        ? `[${key}]`
-        : i === 0
-          ? String(key)
-          : /^\w+$/.test(String(key))
-            ? `.${String(key)}`
-            : `["${String(key)}"]`,
-    )
-    .join("");
-}
-
 /** Returns what's allowed and what was given. Values that may be secret aren't shown, not even a word of one. */
 function reasonOf(issue: z.core.$ZodIssue, root: unknown, isSecret: boolean): string {
   const value = valueAt(root, issue.path);
@@ -172,11 +127,6 @@ function fullReasonOf(issue: z.core.$ZodIssue, value: unknown, isSecret: boolean
 }
 
 const REQUIRED = "is required";
-
-/** Returns the end of a message that says what was given instead of an allowed value: `, not "x"`. */
-function insteadOf(value: unknown, isSecret: boolean): string {
-  return isSecret ? " (secret value not shown)" : `, not ${describe(value)}`;
-}
 
 /**
  * Picks the issues that best explain why a union failed: those of a branch that has all the given property names, or
@@ -239,17 +189,3 @@ function typeName(type: string): string {
 }
 
 const TYPE_NAMES: Readonly<Record<string, string>> = { array: "list", record: "object", int: "whole number" };
-
-const SHOWN_CHARACTERS = 60;
-
-/** Formats a value for a sentence, shortened if necessary. */
-export function describe(value: unknown): string {
-  if (value === undefined) return "missing";
-  if (Array.isArray(value))
-    return value.length === 0 ? "an empty list" : `a list with ${pluralize(value.length, "item")}`;
-  if (isJsonObject(value)) return "an object";
-  const text = JSON.stringify(value);
-  return text.length <= SHOWN_CHARACTERS
-    ? text
-    : `${text.slice(0, SHOWN_CHARACTERS)}… (${text.length} characters)`;
-}

@@ -7,7 +7,7 @@ import type { Listed, RecordShape } from "./impact";
 import type { CheckFailure } from "./inputs";
 import type { Holding } from "./operation-record";
 import type { Settings } from "./settings";
-import type { JsonObject } from "./values";
+import type { JsonObject } from "../basics/json";
 
 /** The name and the secret arguments of the resource whose hook is called. */
 export interface AboutResource {

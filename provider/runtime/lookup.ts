@@ -1,14 +1,14 @@
 import * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { ApiError } from "../api/errors";
-import { printable } from "../api/printable";
+import { printable } from "../basics/printable";
 import { Host } from "./host";
 import { checkInputs } from "./inputs";
 import { mockedRun, type MockedRun } from "./mocked-run";
 import { settingsOf, type Provider } from "./provider";
 import { checkStackConfig, currentRun, refusal } from "./program";
 import { SettingsError, type CONFIG_KEYS, type ConfigGetter } from "./settings";
-import { isJsonObject } from "./values";
+import { isJsonObject } from "../basics/json";
 import { MissingCredentialsError } from "../api/credential";
 
 /** Settings for a single call: keys from the `edgeguard:` namespace, with string values. */

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { closeSync, openSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { codeOf } from "../basics/files";
 import {
-  codeOf,
   digestName,
   filesIn,
   identityOf,

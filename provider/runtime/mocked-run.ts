@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { isJsonObject } from "./values";
+import { isJsonObject } from "../basics/json";
 
 /** Settings that a unit test's mocks impose on all lookups in a run. */
 export interface MockedRun {

@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { MissingCredentialsError } from "../api/credential";
 import { Redactor } from "../api/redact";
-import { nearest } from "./nearest";
+import { nearest } from "../basics/nearest";
 import { refusal } from "./program";
 import { isAsync, secretNames } from "./resource";
 import {
@@ -14,7 +14,7 @@ import {
   type ConfigGetter,
 } from "./settings";
 import { TYPE_PREFIXES } from "./type-tokens";
-import { pick, type JsonObject } from "./values";
+import { pick, type JsonObject } from "../basics/json";
 
 /** Arguments of a {@link Provider}, which reads neither the stack's configuration nor the environment. */
 export interface ProviderArgs {

@@ -7,7 +7,7 @@ import { checkInputs, type CheckFailure } from "./inputs";
 import type { AboutResource, Args, Lifecycle, State } from "./lifecycle";
 import { changesOf } from "./changes";
 import { keysIn, memberNamesIn, namesOfSecrets, redactStrings, SECRETS } from "./secrets";
-import { canonicalJson, isJsonObject, omitUndefined, omit, ownMember, pick, type JsonObject } from "./values";
+import { canonicalJson, isJsonObject, omit, ownMember, pick, type JsonObject } from "../basics/json";
 
 /** The input that contains the provider's code. */
 export const PROVIDER = "__provider";
@@ -99,9 +99,9 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
 
   outputs(args: JsonObject, inputs: JsonObject, computed: object): Record<string, unknown> {
     const outputs = {
-      ...omitUndefined(args),
+      ...omit(args),
       ...pick(inputs, this.computedInputs),
-      ...omitUndefined({ ...computed }),
+      ...omit({ ...computed }),
       ...pick(inputs, KEPT),
       [SCHEMA_VERSION]: this.lifecycle.schemaVersion,
     };

@@ -5,7 +5,7 @@ import { checkStackConfig, makesSavedPlan, refusal } from "./program";
 import { computedInputsOf, HOLDER, NAME, SAVED_PLAN } from "./resource-type";
 import { SECRETS } from "./secrets";
 import { kindOf, TYPE_PREFIXES } from "./type-tokens";
-import type { JsonObject } from "./values";
+import type { JsonObject } from "../basics/json";
 import type { z } from "zod";
 import type { Args as Canonical, Facts, Lifecycle } from "./lifecycle";
 

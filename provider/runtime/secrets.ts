@@ -1,16 +1,11 @@
 import { EVERYDAY_WORD, stringsIn, type Redactor } from "../api/redact";
-import { isJsonObject, type JsonObject } from "./values";
+import { isJsonObject, type JsonObject } from "../basics/json";
 
 /**
  * The input that names a program's secret arguments. The engine doesn't display inputs whose names begin with
  * underscores. Every state contains this one, so its name never changes.
  */
 export const SECRETS = "__secrets";
-
-/** The member that marks an object as a special value in the engine's messages and files. */
-export const WIRE_SIGNATURE = "4dabf18193072939515e22adb298388d";
-/** That member's value for a secret. */
-export const WIRE_SECRET = "1b47061264138c4ac30d75fd1eb44270";
 
 /** Returns the arguments that the program made secret, which the class lists in the inputs. */
 export function namesOfSecrets(bag: JsonObject): readonly string[] {

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { DEFAULT_CONCURRENCY } from "../api/connections";
 import { DOCUMENTED_RATE, type RateWindow } from "../api/rate-budget";
 import { RETRY } from "../api/retry";
-import { parseUrl } from "../api/url";
-import { nearest } from "./nearest";
+import { parseUrl } from "../basics/url";
+import { nearest } from "../basics/nearest";
 import type { Credential } from "../api/credential";
 
 /** The settings of a stack, from its configuration or the environment, or those of an explicit provider. */

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { lstatSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
-import { z } from "zod";
+import { codeOf } from "../basics/files";
 
 /**
  * The one directory that all processes of a user share on a machine. Each file in it that belongs to a process ends in
@@ -113,10 +113,4 @@ export function removeIfEmpty(folder: string): void {
   } catch {
     // Another process still uses it, or has just removed it.
   }
-}
-
-/** Returns the code of a Node.js error. */
-export function codeOf(error: unknown): string | undefined {
-  const { data } = z.object({ code: z.string(), syscall: z.string() }).safeParse(error);
-  return data?.code;
 }

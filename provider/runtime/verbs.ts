@@ -6,7 +6,7 @@ import { diff, type DiffResult } from "./diff";
 import { ResourceType } from "./resource-type";
 import type { Host } from "./host";
 import type { Facts, Lifecycle } from "./lifecycle";
-import { omit, pick, type JsonObject } from "./values";
+import { omit, pick, type JsonObject } from "../basics/json";
 
 /** A resource type's provider methods, as the engine calls them. Arguments and results are plain values. */
 export interface Verbs {

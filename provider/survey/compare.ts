@@ -1,6 +1,6 @@
 import { formatNumber } from "../limits/workers";
-import { printable, visible } from "../api/printable";
-import { pluralize, truncate } from "../runtime/values";
+import { printable, visible } from "../basics/printable";
+import { pluralize, truncate } from "../basics/words";
 import { CommandError } from "../terminal/errors";
 import { readText } from "../terminal/files";
 import { print, printToStderr, type Io } from "../terminal/io";

@@ -1,5 +1,6 @@
 import { formatNumber } from "../limits/workers";
-import { compareText, ownMember, pluralize } from "../runtime/values";
+import { compareText, pluralize } from "../basics/words";
+import { ownMember } from "../basics/json";
 import { VERDICTS, type Change, type Verdict } from "./comparison";
 import type { Account, Cell, Deployment, NotReadable, Survey, SurveyedJob, Zone } from "./model";
 import { protectionOf } from "./protection";

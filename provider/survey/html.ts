@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { Writable } from "node:stream";
-import { unicodeEscape, visible } from "../api/printable";
+import { unicodeEscape, visible } from "../basics/printable";
 import type { Head, Zone } from "./model";
 
 /**

@@ -1,6 +1,6 @@
 import { open, rm, type FileHandle } from "node:fs/promises";
 import { z } from "zod";
-import { codeOf } from "../runtime/user-directory";
+import { codeOf } from "../basics/files";
 import { CommandError } from "../terminal/errors";
 import {
   accountFacts,

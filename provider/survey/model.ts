@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { members, schemaUrl } from "../runtime/published";
+import { members, schemaUrl } from "../basics/published";
 
 /**
  * The content of survey.json. The CSV and the page show the same data. Zones come last in the file, one per line, so

@@ -1,6 +1,6 @@
 import { DOCUMENTED_RATE, type RateWindow } from "../api/rate-budget";
 import { formatNumber } from "../limits/workers";
-import { pluralize } from "../runtime/values";
+import { pluralize } from "../basics/words";
 
 /** Determines how many requests a survey may send, and estimates how long it takes. */
 

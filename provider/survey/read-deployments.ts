@@ -7,7 +7,7 @@ import { isPinned } from "../rulesets/deployment";
 import { protectionOf, type DeployedRuleset } from "../rulesets/protection";
 import { skippedRulesOf } from "../rulesets/skip";
 import type { EntryPoint, ManagedRuleset, ZoneRule } from "../rulesets/wire";
-import { omitAbsent } from "../runtime/members";
+import { omitAbsent } from "../basics/json";
 import type { Account, Cell, Deployment, ListedZone, Zone } from "./model";
 import type { Reader } from "./cells";
 import { isNotReadable, mapCell, valueOf } from "./readable";

@@ -1,4 +1,4 @@
-import { compareText, firstFew, pluralize } from "../runtime/values";
+import { compareText, firstFew, pluralize } from "../basics/words";
 import { protectionOf } from "./protection";
 import { valueOf } from "./readable";
 import { TASKS, type Head, type Task, type TaskKind, type Zone } from "./model";

@@ -1,7 +1,7 @@
 import { createWriteStream } from "node:fs";
 import type { Writable } from "node:stream";
 import { finished } from "node:stream/promises";
-import { visible } from "../api/printable";
+import { visible } from "../basics/printable";
 import { SECRET_MODE, type Staging } from "../import/staging";
 import { csvLine } from "../terminal/csv";
 import { write, writeHtml } from "./html";

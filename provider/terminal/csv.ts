@@ -1,4 +1,4 @@
-import { visible } from "../api/printable";
+import { visible } from "../basics/printable";
 
 /** The value of a CSV cell. Undefined means an empty cell. */
 export type Cell = string | number | boolean | undefined;

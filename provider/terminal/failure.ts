@@ -3,7 +3,7 @@ import { ApiError, isUnroutable } from "../api/errors";
 import { Redactor } from "../api/redact";
 import { isNamespaceGone } from "../kv/address";
 import { secretsIn, SettingsError, type Settings } from "../runtime/settings";
-import { ownMember } from "../runtime/values";
+import { ownMember } from "../basics/json";
 import { CommandError, DriftError, InterruptedError, UnfinishedError, UsageError } from "./errors";
 import { INTERRUPTED_EXIT_CODE, type Io } from "./io";
 

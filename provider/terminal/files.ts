@@ -1,8 +1,7 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { readErrorReason } from "../runtime/files";
-import { codeOf } from "../runtime/user-directory";
+import { readErrorReason, codeOf } from "../basics/files";
 import { CommandError } from "./errors";
 import type { Io } from "./io";
 

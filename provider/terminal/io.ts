@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
-import { printable, visible } from "../api/printable";
+import { printable, visible } from "../basics/printable";
 
 /** A command's streams, environment and working directory. Tests replace them. */
 export interface Io {

@@ -1,6 +1,6 @@
-import { escapeInvisible } from "../api/printable";
+import { escapeInvisible } from "../basics/printable";
 import { formatNumber } from "../limits/workers";
-import { truncate } from "../runtime/values";
+import { truncate } from "../basics/words";
 import type { Io } from "./io";
 
 const EVERY_MS = 100;

@@ -1,5 +1,5 @@
-import { loadOptional } from "../runtime/optional-package";
-import { isJsonObject } from "../runtime/values";
+import { loadOptional } from "../basics/optional-package";
+import { isJsonObject } from "../basics/json";
 import type { ApiAddress } from "./mocks";
 
 /** A request that the local API received. */

@@ -4,7 +4,8 @@ import { REGISTER } from "../register";
 import { Host } from "../runtime/host";
 import { markMocks, type MockedRun } from "../runtime/mocked-run";
 import { kindOf } from "../runtime/type-tokens";
-import { isJsonObject, omit, ownMember, UNKNOWN, type JsonObject } from "../runtime/values";
+import { isJsonObject, omit, ownMember, type JsonObject } from "../basics/json";
+import { UNKNOWN } from "../runtime/engine-values";
 import type { Verbs } from "../runtime/verbs";
 
 /** A local API, as returned by `startLocalApi` of this package or of `edgeguard-local`. */

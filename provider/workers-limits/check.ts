@@ -13,7 +13,7 @@ import {
   type Tier,
   type ZonePlan,
 } from "../limits/workers";
-import { readErrorReason } from "../runtime/files";
+import { readErrorReason } from "../basics/files";
 import { CheckError, findingsOf, type LimitFinding, type LimitTable, type Measurement } from "./finding";
 
 export { CheckError, type LimitFinding } from "./finding";

@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
-import { printable, escapeInvisible } from "../../provider/api/printable";
+import { printable, escapeInvisible } from "../../provider/basics/printable";
 import { run } from "../../provider/cli/program";
 import { Operation } from "../support/operation";
 

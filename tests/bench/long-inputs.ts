@@ -2,7 +2,7 @@ import { canonicalCsp, parseCsp } from "../../provider/page-shield/csp";
 import { newlyAllowed } from "../../provider/page-shield/newly-allowed";
 import { unlinked } from "../../provider/report/phrase";
 import { isWiderOrEqual } from "../../provider/rules-language/equivalence";
-import { nearest } from "../../provider/runtime/nearest";
+import { nearest } from "../../provider/basics/nearest";
 import { median, type Row } from "./table";
 
 const MOST_SECONDS = 2;

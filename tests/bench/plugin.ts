@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { forwarder } from "../../provider/runtime/forwarder";
-import type { JsonObject } from "../../provider/runtime/values";
+import type { JsonObject } from "../../provider/basics/json";
 import { PLUGIN } from "../plugin/project";
 import { PluginClient } from "../plugin/client";
 import { REPOSITORY } from "../support/repository";

@@ -1,4 +1,4 @@
-import { visible } from "../../provider/api/printable";
+import { visible } from "../../provider/basics/printable";
 import { toCsv } from "../../provider/terminal/csv";
 
 test("quotes only cells with commas, quotes or line breaks", () => {

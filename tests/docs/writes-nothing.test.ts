@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type LocalApi, startLocalApi } from "edgeguard-local";
-import type { JsonObject } from "../../provider/runtime/values";
+import type { JsonObject } from "../../provider/basics/json";
 import { kebab } from "../../docs/generate/markdown";
 import { REPOSITORY } from "../support/engine";
 import { Operation } from "../support/operation";

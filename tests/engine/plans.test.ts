@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { LOCAL_ENGINE, startLocalApi, type LocalApi } from "edgeguard-local";
-import { UNKNOWN } from "../../provider/runtime/values";
+import { UNKNOWN } from "../../provider/runtime/engine-values";
 import { summaryOf, type Project, type RunResult } from "../support/engine";
 import { sent } from "../support/operation";
 import { surfaces, type Surface } from "../support/surfaces";

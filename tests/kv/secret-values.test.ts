@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type LocalApi, startLocalApi } from "edgeguard-local";
-import { omit } from "../../provider/runtime/values";
+import { omit } from "../../provider/basics/json";
 import { Operation, rawSend, type Recorded } from "../support/operation";
 import { emptyNamespace } from "./upload-support";
 

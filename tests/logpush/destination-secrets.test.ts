@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { Quotes } from "../../provider/api/quote";
 import { Redactor } from "../../provider/api/redact";
-import { omit } from "../../provider/runtime/values";
+import { omit } from "../../provider/basics/json";
 import { Operation } from "../support/operation";
 import {
   hideDestination,

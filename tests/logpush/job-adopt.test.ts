@@ -1,5 +1,5 @@
 import { REGISTER } from "../../provider/register";
-import { omit } from "../../provider/runtime/values";
+import { omit } from "../../provider/basics/json";
 import { through } from "../support/edge-client";
 import { Operation, refreshedInputs } from "../support/operation";
 import { LogpushBench, FILTER, TYPE, type Members } from "./support";
@@ -88,16 +88,6 @@ describe("when a job with the same name exists", () => {
       expect(b.sent("POST", "PUT")).toEqual(["POST /jobs"]);
     },
   );
-
-  test('with adopt: "takeOver", adopts and changes a job that an interrupted create left behind', async () => {
-    const left = await b.up({ ...b.job, enabled: false }); // Not recorded in the state.
-    const [reason] = await b.refusals(b.job);
-    expect(reason).toContain(
-      `(${left.id}) but differs in enabled: false → true. If the job is left over from an interrupted \`pulumi up\``,
-    );
-    expect((await b.up({ ...b.job, adopt: "takeOver" })).id).toBe(left.id);
-    expect(await b.stored()).toHaveLength(1);
-  });
 
   test('with adopt: "takeOver", changes everything that differs', async () => {
     const id = await b.made({
@@ -209,9 +199,4 @@ describe("a LogpushJob", () => {
     expect(unread.id).toBe(id);
   });
 
-  test("creates exactly one job if the previous update was killed before it recorded the job", async () => {
-    await create();
-    const next = await create();
-    expect((await b.stored()).map(({ id }) => String(id))).toEqual([next.id]);
-  });
 });

@@ -1,6 +1,6 @@
 import { destination } from "pulumi-edgeguard";
-import { omit } from "../../provider/runtime/values";
-import { Operation, rawSend, type Recorded } from "../support/operation";
+import { omit } from "../../provider/basics/json";
+import { rawSend, type Operation, type Recorded } from "../support/operation";
 import { LogpushBench, TYPE, type Members } from "./support";
 import { answerWith } from "../support/bench";
 import { typedDestination } from "../../provider/logpush/destination-schemes";

@@ -22,19 +22,12 @@ describe("a LogpushJob with output options", () => {
     mergeSubrequests: true,
     cve202144228: true,
   };
+  const wireNameOf = (name: string): string =>
+    name === "cve202144228"
+      ? "CVE-2021-44228"
+      : name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   const WIRE: Members = {
-    field_names: ["ClientIP", "RayID"],
-    sample_rate: 0.25,
-    timestamp_format: "rfc3339ms",
-    output_type: "csv",
-    batch_prefix: "ClientIP;RayID\n",
-    batch_suffix: "end\n",
-    record_prefix: ">",
-    record_suffix: "<\n",
-    record_template: "{{.ClientIP}};{{.RayID}}",
-    record_delimiter: "",
-    field_delimiter: ";",
-    merge_subrequests: true,
+    ...Object.fromEntries(Object.entries(EVERY).map(([name, value]) => [wireNameOf(name), value])),
     "CVE-2021-44228": "true",
   };
 
@@ -61,7 +54,7 @@ describe("a LogpushJob with output options", () => {
         mergeSubrequests: false,
         cve202144228: false,
       };
-      const wireName = Object.keys(WIRE)[Object.keys(EVERY).indexOf(key)] ?? "";
+      const wireName = wireNameOf(key);
       const value = other[key] ?? "else";
       // 1. Declared.
       const inputs = { ...b.job, outputOptions: EVERY };

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { REGISTER } from "../../provider/register";
-import { omit } from "../../provider/runtime/values";
+import { omit } from "../../provider/basics/json";
 import { failureOf } from "../support/edge-client";
 import { rawSend, refreshedInputs, type Recorded } from "../support/operation";
 import { LogpushBench, TYPE, type Members } from "./support";

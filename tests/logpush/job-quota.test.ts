@@ -1,4 +1,4 @@
-import { omit } from "../../provider/runtime/values";
+import { omit } from "../../provider/basics/json";
 import type { Recorded } from "../support/operation";
 import { LogpushBench, TYPE, type Members } from "./support";
 import { zones } from "../support/bench";

@@ -1,6 +1,6 @@
 import { filter } from "pulumi-edgeguard";
 import type { LocalApiOptions } from "edgeguard-local";
-import { omit } from "../../provider/runtime/values";
+import { omit } from "../../provider/basics/json";
 import { driftOf } from "../report/plans";
 import { envelope, serve } from "../support/edge-client";
 import { Operation, rawGet, rawSend, UNKNOWN, refreshedInputs } from "../support/operation";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../provider/runtime/values";
+import type { JsonObject } from "../../provider/basics/json";
 import { Bench, zones } from "../support/bench";
 import { rawGet, rawSend } from "../support/operation";
 

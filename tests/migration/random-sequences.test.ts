@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { startLocalApi, type LocalApi, type WafAction, type WafSettingsChange } from "edgeguard-local";
-import { canonicalJson, isJsonObject, omit, type JsonObject } from "../../provider/runtime/values";
+import { canonicalJson, isJsonObject, omit, type JsonObject } from "../../provider/basics/json";
 import { Operation, rawGet, type Recorded } from "../support/operation";
 import { createChecked, resetApi, puts, rulesOf, TYPE, CLOUDFLARE } from "./support";
 import { LONG } from "../support/long";

@@ -1,6 +1,6 @@
 import type { LocalApi } from "edgeguard-local";
 import { REGISTER } from "../../provider/register";
-import type { JsonObject } from "../../provider/runtime/values";
+import type { JsonObject } from "../../provider/basics/json";
 import { USUAL_WAF } from "../local-api/waf-client";
 import { Operation, rawGet, type Recorded } from "../support/operation";
 

@@ -1,7 +1,7 @@
 import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { migrationReadiness } from "pulumi-edgeguard";
 import type { Finding } from "../../provider/migration/findings";
-import type { JsonObject } from "../../provider/runtime/values";
+import type { JsonObject } from "../../provider/basics/json";
 import { migrated, OWASP, rulesOf, TYPE, CLOUDFLARE } from "./support";
 import { Operation } from "../support/operation";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { forwarder } from "../../provider/runtime/forwarder";
-import type { JsonObject } from "../../provider/runtime/values";
+import type { JsonObject } from "../../provider/basics/json";
 import { withConfirmation, effectiveSteps, PUT, puts, rulesOf, TYPE } from "./support";
 import { Operation, type Recorded } from "../support/operation";
 import { providerProcess, type ProviderProcess } from "../support/provider-process";

@@ -148,7 +148,10 @@ test(
       expect(left).toEqual(expect.arrayContaining(before.map(({ ref }) => ref)));
       for (const ref of refs.filter((each) => !left.includes(each))) {
         const named = `someone wrote a rule just before the PUT, which overwrote it: skip all remaining rules where http.host eq "${ref}.example"`;
-        expect({ round, ended: ended.join("\n") }).toEqual({ round, ended: expect.stringContaining(named) as string });
+        expect({ round, ended: ended.join("\n") }).toEqual({
+          round,
+          ended: expect.stringContaining(named) as string,
+        });
         overwritten += 1;
       }
     }

@@ -1,4 +1,4 @@
-import { omit } from "../../provider/runtime/values";
+import { omit } from "../../provider/basics/json";
 import { driftOf } from "../report/plans";
 import { failureOf } from "../support/edge-client";
 import { answerWith, Bench, zones } from "../support/bench";
@@ -7,12 +7,12 @@ import { rawGet, rawSend } from "../support/operation";
 const TYPE = "PageShieldSettings";
 const b = new Bench(TYPE);
 const zone = { zoneId: zones.empty };
-const path = `/zones/${zone.zoneId}/page_shield`;
+const PATH = `/zones/${zone.zoneId}/page_shield`;
 
 const puts = () => b.bodies("PUT");
 /** The values of the settings. A new zone has: off, reports to Cloudflare, no paths. */
 const current = async () => {
-  const { result } = await rawGet(b.api, path);
+  const { result } = await rawGet(b.api, PATH);
   return Object.values(omit(result as Record<string, unknown>, ["updated_at"]));
 };
 
@@ -86,7 +86,7 @@ test.each([2_500, 4_000, 5_000])(
 );
 
 test("updatedAt is the time of the write, not of an earlier change", async () => {
-  const stored = async () => ((await rawGet(b.api, path))["result"] as { updated_at: string }).updated_at;
+  const stored = async () => ((await rawGet(b.api, PATH))["result"] as { updated_at: string }).updated_at;
   const original = await stored();
   const first = await b.up({ ...zone, enabled: true });
   const created = await stored();
@@ -98,7 +98,7 @@ test("updatedAt is the time of the write, not of an earlier change", async () =>
 
 describe("removing a setting", () => {
   test("restores the value from before the setting was first declared", async () => {
-    await rawSend(b.api, "PUT", path, { use_cloudflare_reporting_endpoint: false });
+    await rawSend(b.api, "PUT", PATH, { use_cloudflare_reporting_endpoint: false });
     const all = { ...zone, enabled: true, useReportingEndpoint: true, useConnectionUrlPath: true };
     const first = await b.up(all);
     expect(await current()).toEqual([true, true, true]);
@@ -115,7 +115,7 @@ describe("removing a setting", () => {
     const without = { ...zone, enabled: true };
     const withPath = { ...without, useConnectionUrlPath: false };
     let recorded = await b.up(without);
-    await rawSend(b.api, "PUT", path, { use_connection_url_path: true });
+    await rawSend(b.api, "PUT", PATH, { use_connection_url_path: true });
     recorded = await b.up(withPath, recorded);
     expect(recorded.outputs["previous"]).toMatchObject({ useConnectionUrlPath: true });
     expect(await current()).toEqual([true, true, false]);
@@ -142,7 +142,7 @@ describe("destroying settings", () => {
       enabled: true,
       useReportingEndpoint: false,
     });
-    await rawSend(b.api, "PUT", path, { use_connection_url_path: true });
+    await rawSend(b.api, "PUT", PATH, { use_connection_url_path: true });
     await b.destroy(recorded);
     expect(await current()).toEqual([false, true, true]);
   });
@@ -204,7 +204,7 @@ test("changing the zone replaces the resource and restores the old zone's settin
 test("a refresh reports drift only in declared settings", async () => {
   const inputs = { ...zone, enabled: true, useReportingEndpoint: true };
   const recorded = await b.up(inputs);
-  await rawSend(b.api, "PUT", path, {
+  await rawSend(b.api, "PUT", PATH, {
     enabled: false,
     use_cloudflare_reporting_endpoint: false,
     use_connection_url_path: true,

@@ -1,7 +1,7 @@
 import { startLocalApi, type LocalApi } from "edgeguard-local";
 import fc from "fast-check";
 import { REGISTER } from "../../provider/register";
-import { isJsonObject, omitUndefined, sameJson, type JsonObject } from "../../provider/runtime/values";
+import { isJsonObject, omit, sameJson, type JsonObject } from "../../provider/basics/json";
 import { LONG } from "../support/long";
 import { PluginClient, secret } from "./client";
 
@@ -114,7 +114,7 @@ test.each(Object.keys(REGISTER))(
     await fc.assert(
       fc.asyncProperty(fc.tuple(...choices), async (chosen) => {
         const changes = chosen.filter(([, value]) => value !== KEPT);
-        const news = omitUndefined({ ...written(made, args), ...Object.fromEntries(changes) });
+        const news = omit({ ...written(made, args), ...Object.fromEntries(changes) });
         const { inputs, details, replaces } = await plugin.diff(type, "it", made, news);
         const replaceOn = REGISTER[type]?.facts.replaceOn ?? [];
         const [before, after] = [made.outputs, inputs].map(withOpaqueSecrets);

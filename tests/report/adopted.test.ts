@@ -1,24 +1,21 @@
-import { managedRulesets, startLocalApi, type LocalApi } from "edgeguard-local";
-import { report } from "../../provider/report";
-import type { JsonObject } from "../../provider/runtime/values";
+import { managedRulesets } from "edgeguard-local";
+import { report } from "../../provider/report/index";
+import type { JsonObject } from "../../provider/basics/json";
+import { ApiBench, accounts, zones } from "../support/bench";
 import { Operation, rawSend, UNKNOWN, type Recorded } from "../support/operation";
-import { stepOf, planJson } from "./plans";
+import { planJson, created, deleted } from "./plans";
 
 /** What a reviewer reads about an existing object that the update adopts. */
 
-let api: LocalApi;
-beforeEach(async () => {
-  api = await startLocalApi();
-});
-afterEach(() => api.close());
+const b = new ApiBench({ shared: true });
 
 /** The report on a new resource, with the inputs from its preview. */
 async function reported(
   kind: string,
   declared: JsonObject,
 ): Promise<{ markdown: string; dangers: string[] }> {
-  const { inputs } = await new Operation(api).preview(kind, declared);
-  const plan = planJson(stepOf("create", kind, "mine", { new: inputs }));
+  const { inputs } = await new Operation(b.api).preview(kind, declared);
+  const plan = planJson(created(kind, "mine", inputs));
   return {
     markdown: report(plan, "markdown").text,
     dangers: report(plan, "json").dangers.map(({ kind, sentence }) => `${kind}: ${sentence.toString()}`),
@@ -33,9 +30,9 @@ const POLICY = {
 };
 
 async function policyOf(members: JsonObject): Promise<{ zoneId: string; id: string }> {
-  const zoneId = api.zones.empty;
+  const zoneId = zones.empty;
   const body = { ...POLICY, enabled: true, ...members };
-  const { result } = await rawSend(api, "POST", `/zones/${zoneId}/page_shield/policies`, body);
+  const { result } = await rawSend(b.api, "POST", `/zones/${zoneId}/page_shield/policies`, body);
   return { zoneId, id: (result as { id: string }).id };
 }
 
@@ -58,16 +55,12 @@ test("the report compares an adopted policy with the program, and lists the dang
 });
 
 test("the report doesn't take an adopted namespace for an empty one: what its entries prune is a danger", async () => {
-  const operation = new Operation(api);
-  const accountId = api.accounts.main;
+  const operation = new Operation(b.api);
+  const accountId = accounts.main;
   const namespace = { accountId, title: "existing", adopt: "takeOver" };
   const entries = { accountId, namespaceId: UNKNOWN, entries: { a: "1" }, prune: { prefix: "" } };
-  const there = stepOf("create", "KvNamespace", "there", {
-    new: (await operation.preview("KvNamespace", namespace)).inputs,
-  });
-  const pruning = stepOf("create", "KvEntries", "mine", {
-    new: (await operation.preview("KvEntries", entries)).inputs,
-  });
+  const there = created("KvNamespace", "there", (await operation.preview("KvNamespace", namespace)).inputs);
+  const pruning = created("KvEntries", "mine", (await operation.preview("KvEntries", entries)).inputs);
   const newState = { ...pruning.newState, propertyDependencies: { namespaceId: [there.urn] } };
   const { dangers } = report(planJson(there, { ...pruning, newState }), "json");
   expect(dangers.map(({ kind, name }) => `${kind} ${name}`)).toEqual(["unseen mine"]);
@@ -75,8 +68,8 @@ test("the report doesn't take an adopted namespace for an empty one: what its en
 
 test("the report lists a colleague's overrides that adopting the rule drops, and the danger", async () => {
   const { markdown, dangers } = await reported("ManagedRulesetOverride", {
-    zoneId: api.zones.shop,
-    accountId: api.accounts.main,
+    zoneId: zones.shop,
+    accountId: accounts.main,
     ruleset: { id: managedRulesets.managed },
     ref: "edgeguard/site/dev/waf",
     action: "log",
@@ -89,7 +82,7 @@ test("the report lists a colleague's overrides that adopting the rule drops, and
 });
 
 test("reports the danger of an adopted job's new filter", async () => {
-  const zoneId = api.zones.empty;
+  const zoneId = zones.empty;
   const job = {
     name: "requests",
     dataset: "http_requests",
@@ -97,7 +90,7 @@ test("reports the danger of an adopted job's new filter", async () => {
     output_options: { field_names: ["RayID"] },
     enabled: true,
   };
-  await rawSend(api, "POST", `/zones/${zoneId}/logpush/jobs`, job);
+  await rawSend(b.api, "POST", `/zones/${zoneId}/logpush/jobs`, job);
   const { dangers } = await reported("LogpushJob", {
     zoneId,
     name: "requests",
@@ -117,7 +110,7 @@ describe("destroying an adopted deployment", () => {
 
   /** The dangers of destroying a rule that was adopted with an exception before it. */
   async function destroyed(overrides: JsonObject, ...programs: JsonObject[]): Promise<string[]> {
-    const zoneId = api.zones.empty;
+    const zoneId = zones.empty;
     const id = managedRulesets.owasp;
     const execute = { id, ...(Object.keys(overrides).length === 0 ? {} : { overrides }) };
     const rules = [
@@ -125,17 +118,14 @@ describe("destroying an adopted deployment", () => {
       { action: "execute", expression: "true", action_parameters: execute },
     ];
     const path = `/zones/${zoneId}/rulesets/phases/http_request_firewall_managed/entrypoint`;
-    await rawSend(api, "PUT", path, { rules: rules.map((rule) => ({ ...rule, enabled: true })) });
+    await rawSend(b.api, "PUT", path, { rules: rules.map((rule) => ({ ...rule, enabled: true })) });
     const ruleset = { name: "Cloudflare OWASP Core Ruleset" };
-    const base = { zoneId, accountId: api.accounts.main, ref: "edgeguard/mine", ruleset, adopt: "takeOver" };
+    const base = { zoneId, accountId: accounts.main, ref: "edgeguard/mine", ruleset, adopt: "takeOver" };
     let state: Recorded | undefined;
     for (const program of programs)
-      state = await new Operation(api).up("ManagedRulesetOverride", { ...base, ...program }, state);
+      state = await new Operation(b.api).up("ManagedRulesetOverride", { ...base, ...program }, state);
     const plan = planJson(
-      stepOf("delete", "ManagedRulesetOverride", "mine", {
-        old: { ...state?.inputs },
-        outputs: { ...state?.outputs },
-      }),
+      deleted("ManagedRulesetOverride", "mine", { ...state?.inputs }, { ...state?.outputs }),
     );
     return report(plan, "json").dangers.map(({ kind, sentence }) => `${kind}: ${sentence.toString()}`);
   }
@@ -164,17 +154,17 @@ describe("destroying an adopted deployment", () => {
 
 test("a new rule's exception is a danger unless the rule goes last, because another program's rule may run the same ruleset", async () => {
   const base = {
-    zoneId: api.zones.empty,
-    accountId: api.accounts.main,
+    zoneId: zones.empty,
+    accountId: accounts.main,
     ruleset: { id: managedRulesets.owasp },
   };
-  await new Operation(api).up("ManagedRulesetOverride", { ...base, ref: "of-another-program" });
+  await new Operation(b.api).up("ManagedRulesetOverride", { ...base, ref: "of-another-program" });
   const dangers = async (position: string): Promise<string[]> => {
-    const { inputs } = await new Operation(api).preview("ManagedRulesetOverride", {
+    const { inputs } = await new Operation(b.api).preview("ManagedRulesetOverride", {
       ...{ ...base, ref: "own", expression: 'http.host eq "login.example.com"', position },
       exceptions: [{ expression: "true", skip: "this" }],
     });
-    const plan = planJson(stepOf("create", "ManagedRulesetOverride", "own", { new: inputs }));
+    const plan = planJson(created("ManagedRulesetOverride", "own", inputs));
     return report(plan, "json").dangers.map(({ sentence }) => sentence.toString());
   };
   expect(await dangers("first")).toEqual([

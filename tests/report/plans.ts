@@ -2,11 +2,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { SEEN as KV } from "../../provider/kv/impact";
 import { SEEN as PAGE_SHIELD } from "../../provider/page-shield/impact";
-import { reportDrift } from "../../provider/report";
+import { reportDrift } from "../../provider/report/index";
 import { SEEN as LOGPUSH } from "../../provider/logpush/impact";
 import { SEEN as RULESETS } from "../../provider/rulesets/impact";
 import { listOf, type Listed } from "../../provider/runtime/impact";
-import type { JsonObject } from "../../provider/runtime/values";
+import type { JsonObject } from "../../provider/basics/json";
 
 /** Plans: the recorded ones, and small ones that are made where a case cannot be recorded. */
 
@@ -75,6 +75,24 @@ export function stepOf(
     ...(next === undefined ? {} : { newState: { custom: true, inputs: next } }),
   };
 }
+
+export const created = (kind: string, name: string, inputs: JsonObject): MadeStep =>
+  stepOf("create", kind, name, { new: inputs });
+
+export const deleted = (kind: string, name: string, old: JsonObject, outputs: JsonObject = {}): MadeStep =>
+  stepOf("delete", kind, name, { old, outputs });
+
+/** A step that changes some arguments. */
+export const changed = (
+  kind: string,
+  name: string,
+  old: JsonObject,
+  change: JsonObject,
+  outputs: JsonObject = {},
+): MadeStep => stepOf("update", kind, name, { old, new: { ...old, ...change }, outputs });
+
+export const kept = (kind: string, name: string, inputs: JsonObject): MadeStep =>
+  stepOf("same", kind, name, { old: inputs, new: inputs });
 
 /** Everything that a check can look at. */
 export const EVERYTHING: readonly string[] = [

@@ -9,11 +9,11 @@ const bench = new RulesetsBench();
 const HOOK = { expression: 'http.request.uri.path eq "/hook"', skip: "all" };
 
 /** The local API's zones: `blog` has an OWASP deployment as the dashboard makes it, `shop` a deployment with overrides and a ref. */
-const blog = async (): Promise<Declaration> => {
+const blog = (): Declaration => {
   bench.inZone("blog");
   return bench.declare();
 };
-const shop = async (): Promise<Declaration> => {
+const shop = (): Declaration => {
   return bench.declare({ ruleset: { id: managedRulesets.managed } });
 };
 const SHOP_CATEGORIES = [
@@ -27,7 +27,7 @@ const content = async (): Promise<unknown> =>
 
 describe("a skip rule that was adopted as an exception of an adopted rule", () => {
   const adopted = async (): Promise<{ declared: Declaration; skipId: string }> => {
-    const declared = { ...(await shop()), categories: SHOP_CATEGORIES, exceptions: [HOOK] };
+    const declared = { ...shop(), categories: SHOP_CATEGORIES, exceptions: [HOOK] };
     const { id } = await bench.addRule({
       action: "skip",
       action_parameters: { ruleset: "current" },
@@ -80,7 +80,7 @@ test("leaves an exception's description unset if it's empty", async () => {
 
 describe("someone else's rule that runs the same ruleset for the same requests", () => {
   test("is adopted by default if it matches, without a write, and a destroy leaves it untouched", async () => {
-    const declared = await blog();
+    const declared = blog();
     const before = JSON.stringify(await bench.rules());
     const op = bench.operation();
     const recorded = await op.up(TYPE, declared);
@@ -104,7 +104,7 @@ describe("someone else's rule that runs the same ruleset for the same requests",
   });
 
   test("is adopted if its overrides have the same effect as the declared ones", async () => {
-    const declared = { ...(await shop()), categories: [...SHOP_CATEGORIES].reverse(), version: "latest" };
+    const declared = { ...shop(), categories: [...SHOP_CATEGORIES].reverse(), version: "latest" };
     const recorded = await bench.up(declared);
     expect(recorded.id).toBe(seededRules.shop.managed);
     expect(bench.writes()).toEqual([]);
@@ -144,7 +144,7 @@ describe("someone else's rule that runs the same ruleset for the same requests",
       `To keep the rule's current settings, declare: ${HAS}. `,
     ],
   ])("isn't adopted if it differs in %s, and the preview says what to do", async (differ, change, keep) => {
-    const declared = { ...(await shop()), ...change };
+    const declared = { ...shop(), ...change };
     expect(await bench.refusals(declared)).toEqual([
       `adopt: Rule ${seededRules.shop.managed} ("Baseline of the security team") in zone ${bench.zone} already runs "Cloudflare Managed Ruleset" for the same requests, ` +
         `but differs in ${differ}. ${keep}Set adopt: "takeOver" to change that rule and manage it, or use a different expression. ${RENAME_HINT}`,
@@ -155,7 +155,7 @@ describe("someone else's rule that runs the same ruleset for the same requests",
   });
 
   test('isn\'t adopted with adopt: "never", and neither is a rule that an earlier run left behind', async () => {
-    const declared = { ...(await blog()), adopt: "never" };
+    const declared = { ...blog(), adopt: "never" };
     expect(await bench.refusals(declared)).toEqual([
       expect.stringMatching(
         /^adopt: Rule 5a0c1e7f3b2d4968a7e1c0f2d3b4c121 in zone .* for the same requests, and adopt: "never" prevents adopting it\. .*aliases: \[/,
@@ -171,14 +171,14 @@ describe("someone else's rule that runs the same ruleset for the same requests",
   });
 
   test("doesn't prevent adding a rule for other requests or another ruleset", async () => {
-    const declared = await blog();
+    const declared = blog();
     await bench.up({ ...declared, expression: 'http.host eq "a.example"', adopt: "never" });
     await bench.up({ ...declared, ref: `${REF}-2`, ruleset: { id: managedRulesets.free }, adopt: "never" });
     expect(bench.writes()).toEqual(["POST /{id}/rules", "POST /{id}/rules"]);
   });
 
   test("is found when a resource moves to its zone", async () => {
-    const declared = await blog();
+    const declared = blog();
     const recorded = await bench.up({ ...declared, zoneId: zones.empty });
     const moved = { ...declared, owasp: { paranoiaLevel: 2 } };
     const refused = await bench.refusals(moved, recorded);
@@ -191,7 +191,7 @@ describe("someone else's rule that runs the same ruleset for the same requests",
   });
 
   test.each(["ifEqual", "takeOver"])("shows no value of a secret argument (adopt: %s)", async (adopt) => {
-    const declared = await blog();
+    const declared = blog();
     const [rule] = await bench.rules();
     const canary = "codename-quicksilver";
     await bench.editRule(rule as Rule, { description: canary });
@@ -218,7 +218,7 @@ describe("someone else's rule that runs the same ruleset for the same requests",
   });
 
   test("isn't adopted if there are several, even with takeOver, and the preview lists their IDs", async () => {
-    const declared = { ...(await blog()), adopt: "takeOver" };
+    const declared = { ...blog(), adopt: "takeOver" };
     const [rule] = await bench.rules();
     const second = await bench.addRule({
       action: "execute",
@@ -231,7 +231,7 @@ describe("someone else's rule that runs the same ruleset for the same requests",
   });
 
   test("is adopted even if another program created a rule that runs the same ruleset", async () => {
-    const declared = await blog();
+    const declared = blog();
     await bench.addRule({
       action: "execute",
       action_parameters: { id: managedRulesets.owasp },
@@ -246,7 +246,7 @@ describe("someone else's rule with the declared ref", () => {
   const byRef = { ref: "security-team/managed", expression: "ssl" };
 
   test("isn't adopted if it differs", async () => {
-    const declared = { ...(await shop()), ...byRef };
+    const declared = { ...shop(), ...byRef };
     expect(await bench.refusals(declared)).toEqual([
       `adopt: Rule ${seededRules.shop.managed} ("Baseline of the security team") in zone ${bench.zone} already has the ref "security-team/managed", ` +
         'but differs in categories.wordpress.enabled: false → not set; categories.anomaly.action: "log" → not set; expression: "true" → "ssl". ' +
@@ -256,7 +256,7 @@ describe("someone else's rule with the declared ref", () => {
   });
 
   test("is changed with takeOver, and put back by a destroy", async () => {
-    const declared = { ...(await shop()), ...byRef, adopt: "takeOver" };
+    const declared = { ...shop(), ...byRef, adopt: "takeOver" };
     const before = await content();
     const recorded = await bench.up(declared);
     expect(await bench.ownRule("security-team/managed")).toMatchObject({ expression: "ssl" });
@@ -396,7 +396,7 @@ describe('adopt: "takeOver"', () => {
   });
 
   test("changes the rule, which keeps its ref and ID, and a destroy puts everything back", async () => {
-    const declared = changed(await shop());
+    const declared = changed(shop());
     const before = await content();
     const preview = bench.operation();
     const { adopted } = (await preview.preview(TYPE, declared)).inputs;
@@ -427,7 +427,7 @@ describe('adopt: "takeOver"', () => {
   });
 
   test("keeps the record of the original rule through changes and refreshes", async () => {
-    const declared = changed(await shop());
+    const declared = changed(shop());
     const before = await content();
     let recorded = await bench.up(declared);
     recorded = await bench.up({ ...declared, enabled: false, exceptions: undefined }, recorded);
@@ -437,7 +437,7 @@ describe('adopt: "takeOver"', () => {
   });
 
   test("restores the adopted rule's original value when an argument is removed", async () => {
-    const declared = { ...(await shop()), adopt: "takeOver", categories: SHOP_CATEGORIES };
+    const declared = { ...shop(), adopt: "takeOver", categories: SHOP_CATEGORIES };
     const recorded = await bench.up({ ...declared, description: "ours", version: "87" });
     await bench.up(declared, recorded);
     expect(await bench.ownRule("security-team/managed")).toMatchObject({
@@ -447,7 +447,7 @@ describe('adopt: "takeOver"', () => {
   });
 
   test("adopts matching skip rules in front of the rule as exceptions, and a destroy restores them", async () => {
-    const declared = await shop();
+    const declared = shop();
     const given = {
       action: "skip",
       action_parameters: { ruleset: "current" },
@@ -475,7 +475,7 @@ describe('adopt: "takeOver"', () => {
   });
 
   test("records the original rule even if the response to the change is lost", async () => {
-    const declared = changed(await shop());
+    const declared = changed(shop());
     const before = await content();
     bench.api.fault({ match: { method: "PATCH" }, times: 2, kind: "dropAfter" });
     const { recorded } = await bench.failedUp(declared);
@@ -514,7 +514,7 @@ describe("destroying a managed ruleset override", () => {
     ],
     [undefined, "restores it", [expect.objectContaining({ id: seededRules.blog.owasp, enabled: true })]],
   ] as const)("with onDestroy %p and an adopted rule %s", async (onDestroy, _what, left) => {
-    const declared = { ...(await blog()), adopt: "takeOver", enabled: false, onDestroy };
+    const declared = { ...blog(), adopt: "takeOver", enabled: false, onDestroy };
     const recorded = await bench.up(declared);
     await bench.destroy(recorded);
     expect(await bench.rules()).toEqual(left);
@@ -551,7 +551,7 @@ describe("destroying a managed ruleset override", () => {
 
 describe("a rename without an alias", () => {
   test("hands an adopted rule over to the new name, and deleting the old name writes nothing", async () => {
-    const declared = await blog();
+    const declared = blog();
     const recorded = await bench.up(declared);
     const op = bench.operation();
     const renamed = await op.up(TYPE, { ...declared, ref: `${REF}-renamed` });

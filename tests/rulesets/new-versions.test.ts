@@ -1,5 +1,5 @@
 import { managedRulesets, OWASP_SCORE_RULE } from "edgeguard-local";
-import type { JsonObject } from "../../provider/runtime/values";
+import type { JsonObject } from "../../provider/basics/json";
 import { driftOf } from "../report/plans";
 import { rawGet, refreshedInputs, type Recorded } from "../support/operation";
 import { inputsAfter, RulesetsBench, MANAGED, REF, TYPE, type Declaration, type Rule } from "./support";

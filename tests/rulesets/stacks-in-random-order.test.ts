@@ -1,5 +1,5 @@
 import { managedRulesets } from "edgeguard-local";
-import { omit } from "../../provider/runtime/values";
+import { omit } from "../../provider/basics/json";
 import { LONG } from "../support/long";
 import type { Recorded } from "../support/operation";
 import { Random } from "../soak/random";

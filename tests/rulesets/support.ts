@@ -1,5 +1,5 @@
 import { revisionOf } from "../../provider/runtime/impact";
-import type { JsonObject } from "../../provider/runtime/values";
+import type { JsonObject } from "../../provider/basics/json";
 import { managedRulesets, seededRules, type EffectiveWaf, type ZoneName } from "edgeguard-local";
 import { accounts, Bench, zones, type Setup } from "../support/bench";
 import { publishVersion, rawGet, rawSend, refreshedInputs, type Recorded } from "../support/operation";

@@ -6,10 +6,11 @@ import { z } from "zod";
 import { CompositeId } from "../../provider/runtime/composite-id";
 import { listed, listOf, RECORD_SHAPE } from "../../provider/runtime/impact";
 import { defineLifecycle, type Findings } from "../../provider/runtime/lifecycle";
-import { omit, type JsonObject } from "../../provider/runtime/values";
+import { omit, type JsonObject } from "../../provider/basics/json";
 import { verbsOf } from "../../provider/runtime/verbs";
 import { emptyNamespace } from "../kv/upload-support";
 import { Operation, rawSend, UNKNOWN, type Recorded } from "../support/operation";
+import { SAMPLES } from "../support/samples";
 
 /** What a preview finds out about a resource, as data: the input `impact`. */
 
@@ -33,33 +34,13 @@ afterEach(async () => {
 
 /** Arguments of each type with live checks. The second ones are a change. */
 const TYPES: Readonly<Record<string, () => readonly [JsonObject, JsonObject]>> = {
-  PageShieldSettings: () => {
-    const settings = { zoneId: api.zones.empty, enabled: true };
-    return [settings, { ...settings, useConnectionUrlPath: true }];
-  },
+  ...Object.fromEntries(
+    (["PageShieldSettings", "ManagedRulesetOverride", "LogpushJob", "KvNamespace"] as const).map((type) => [
+      type,
+      () => [SAMPLES[type](api).args, SAMPLES[type](api).changed] as const,
+    ]),
+  ),
   PageShieldPolicy: () => [policy(), { ...policy(), description: "Till" }],
-  ManagedRulesetOverride: () => {
-    const rule = {
-      accountId: api.accounts.main,
-      zoneId: api.zones.shop,
-      ruleset: { name: "Cloudflare OWASP Core Ruleset" },
-      ref: "owasp",
-    };
-    return [rule, { ...rule, description: "Other" }];
-  },
-  LogpushJob: () => {
-    const job = {
-      zoneId: api.zones.shop,
-      dataset: "http_requests",
-      name: "errors",
-      destinationConf: "https://logs.example/in",
-    };
-    return [job, { ...job, enabled: false }];
-  },
-  KvNamespace: () => {
-    const namespace = { accountId: api.accounts.main, title: "impact" };
-    return [namespace, { ...namespace, title: "other" }];
-  },
   KvEntries: () => {
     const entries = { ...emptyNamespace(api), entries: { a: "1" } };
     return [entries, { ...entries, entries: { a: "2" } }];

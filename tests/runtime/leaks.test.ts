@@ -8,7 +8,7 @@ import { stringsIn } from "../../provider/api/redact";
 import { run } from "../../provider/cli/program";
 import { REGISTER } from "../../provider/register";
 import { namesOfSecrets, SECRETS } from "../../provider/runtime/secrets";
-import { isJsonObject, omit, type JsonObject } from "../../provider/runtime/values";
+import { isJsonObject, omit, type JsonObject } from "../../provider/basics/json";
 import { serve } from "../support/edge-client";
 import { LONG } from "../support/long";
 import { Operation, rawGet, rawSend, type Recorded } from "../support/operation";

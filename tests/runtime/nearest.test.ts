@@ -1,4 +1,4 @@
-import { nearest } from "../../provider/runtime/nearest";
+import { nearest } from "../../provider/basics/nearest";
 
 test("finds the name that was probably meant", () => {
   expect(nearest("descripton", ["action", "description"])).toBe("description");

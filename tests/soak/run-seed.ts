@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { startLocalApi, type EngineCommand, type LocalApi } from "edgeguard-local";
-import { omit } from "../../provider/runtime/values";
+import { omit } from "../../provider/basics/json";
 import { digestFor } from "../migration/support";
 import { Project, type RunResult } from "../support/engine";
 import { TOKEN } from "../support/scenario";

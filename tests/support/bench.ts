@@ -1,5 +1,5 @@
 import { type LocalApi, type LocalApiOptions, startLocalApi } from "edgeguard-local";
-import type { JsonObject } from "../../provider/runtime/values";
+import type { JsonObject } from "../../provider/basics/json";
 import { envelope, through, type Throwaway } from "./edge-client";
 export { accounts, zones } from "../../local/api/seed";
 import {

@@ -3,7 +3,7 @@ import { REGISTER } from "../../provider/register";
 import { forwarder } from "../../provider/runtime/forwarder";
 import { Host } from "../../provider/runtime/host";
 import type { CheckFailure } from "../../provider/runtime/inputs";
-import { omit, type JsonObject } from "../../provider/runtime/values";
+import { omit, type JsonObject } from "../../provider/basics/json";
 import type { Verbs } from "../../provider/runtime/verbs";
 
 /** The string that the engine sends for a value that isn't known yet. */

@@ -1,5 +1,5 @@
 import { type LocalApi, managedRulesets } from "edgeguard-local";
-import type { JsonObject } from "../../provider/runtime/values";
+import type { JsonObject } from "../../provider/basics/json";
 import type { ResourceName } from "./permissions-markdown";
 
 /** A resource as a program first declares it, and as it declares it after a change. */

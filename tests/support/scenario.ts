@@ -10,7 +10,7 @@ import {
 } from "edgeguard-local";
 import { PROVIDER } from "../../provider/runtime/resource-type";
 import { kindOf } from "../../provider/runtime/type-tokens";
-import { omit } from "../../provider/runtime/values";
+import { omit } from "../../provider/basics/json";
 import { edgeguardResources, itAgrees, summaryOf, type Deployment, type Project } from "./engine";
 import { LONG } from "./long";
 import { lagOf, plays, type Mode, type Play } from "./plays";

@@ -3,7 +3,8 @@ import ts from "typescript";
 import { z } from "zod";
 import { isCredential, lookups, RESOURCES, type Facts } from "../../provider/plugin";
 import { TYPE_PREFIXES } from "../../provider/runtime/type-tokens";
-import { compareText, omit } from "../../provider/runtime/values";
+import { compareText } from "../../provider/basics/words";
+import { omit } from "../../provider/basics/json";
 import { VERSION } from "../../provider/version";
 import { REPOSITORY } from "../support/repository";
 

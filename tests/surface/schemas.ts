@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { schemaUrl } from "../../provider/runtime/published";
+import { schemaUrl } from "../../provider/basics/published";
 import { SCHEMAS, type PublishedSchema } from "../../provider/schemas";
 import { REPOSITORY } from "../support/repository";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { managedRulesets } from "edgeguard-local";
 import { z } from "zod";
 import { controlOf, callerOf, idOf, result, type Call } from "../local-api/client";
-import { omit } from "../../provider/runtime/values";
+import { omit } from "../../provider/basics/json";
 import { Ground } from "./support";
 
 /** Each cell is worked out again from plain requests, by rules written here and nowhere else. */

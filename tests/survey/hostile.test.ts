@@ -2,7 +2,7 @@ import { finished } from "node:stream/promises";
 import { PassThrough } from "node:stream";
 import { text as textOf } from "node:stream/consumers";
 import { z } from "zod";
-import { visible } from "../../provider/api/printable";
+import { visible } from "../../provider/basics/printable";
 import { writeHtml } from "../../provider/survey/html";
 import type { Zone } from "../../provider/survey/model";
 import { OpenedPage } from "./browser";

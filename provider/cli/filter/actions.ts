@@ -1,6 +1,6 @@
 import { createReadStream, statSync } from "node:fs";
 import { resolve } from "node:path";
-import { LOGPUSH } from "../../limits";
+import { LOGPUSH } from "../../limits/index";
 import { formatNumber } from "../../limits/workers";
 import { FilterError, parseFilter, leavesOf, type CheckedFilter } from "../../logpush/filter-read";
 import { compileFilter, sizeOf, sizeProblem, filterTree } from "../../logpush/filter-text";
@@ -12,7 +12,8 @@ import {
   type LogLines,
   passes,
 } from "../../logpush/test-filter";
-import { isJsonObject, pick, truncate, type JsonObject } from "../../runtime/values";
+import { isJsonObject, pick, type JsonObject } from "../../basics/json";
+import { truncate } from "../../basics/words";
 import { CommandError, UsageError } from "../../terminal/errors";
 import { readText } from "../../terminal/files";
 import { hasReader, print, printToStderr, type Io } from "../../terminal/io";

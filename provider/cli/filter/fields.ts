@@ -5,7 +5,7 @@ import { FilterError, type CheckedFilter, type FilterIssue } from "../../logpush
 import { listFields, scopeName } from "../../logpush/job-api";
 import type { Scope } from "../../runtime/composite-id";
 import { Host } from "../../runtime/host";
-import { nearest } from "../../runtime/nearest";
+import { nearest } from "../../basics/nearest";
 import { UsageError } from "../../terminal/errors";
 import { requireCredential, withVariables } from "../../terminal/failure";
 import { printToStderr, type Io } from "../../terminal/io";

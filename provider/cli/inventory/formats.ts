@@ -1,4 +1,4 @@
-import { escapeInvisible, visible } from "../../api/printable";
+import { escapeInvisible, visible } from "../../basics/printable";
 import type {
   CheckedScript,
   InventoryCheck,
@@ -7,9 +7,9 @@ import type {
   RequirementStanding,
 } from "../../page-shield/inventory/model";
 import { inTable, markdown, unlinked, value, words, type Phrase } from "../../report/phrase";
-import { span } from "../../runtime/markdown";
-import { schemaUrl } from "../../runtime/published";
-import { pluralize } from "../../runtime/values";
+import { span } from "../../basics/markdown";
+import { schemaUrl } from "../../basics/published";
+import { pluralize } from "../../basics/words";
 import { toCsv, type Cell } from "../../terminal/csv";
 
 export type Format = "text" | "markdown" | "json" | "csv";

@@ -9,7 +9,7 @@ import {
   findProposals,
   type Proposals,
 } from "../../page-shield/inventory/propose";
-import { pluralize } from "../../runtime/values";
+import { pluralize } from "../../basics/words";
 import { CommandError } from "../../terminal/errors";
 import { unreadable } from "../../terminal/files";
 import { printToStderr, type Io } from "../../terminal/io";

@@ -6,7 +6,7 @@ import { NotAnArrayError } from "../../kv/json-items";
 import { compare } from "../../kv/converge";
 import { FileSource } from "../../kv/source-file";
 import { readValues, type FoundValue } from "../../kv/values";
-import { firstFew, pluralize } from "../../runtime/values";
+import { firstFew, pluralize } from "../../basics/words";
 import { confirm } from "../../terminal/confirm";
 import { CommandError, InterruptedError, UnfinishedError } from "../../terminal/errors";
 import { printArray, printToStderr, type Io } from "../../terminal/io";

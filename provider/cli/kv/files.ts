@@ -6,8 +6,8 @@ import { pipeline } from "node:stream/promises";
 import { checkKey } from "../../kv/entry";
 import { columnOf, NotAnArrayError, readItems } from "../../kv/json-items";
 import { SourceError, SourceHandle } from "../../kv/source-handle";
-import { readErrorReason } from "../../runtime/files";
-import { isJsonObject, ownMember } from "../../runtime/values";
+import { readErrorReason } from "../../basics/files";
+import { isJsonObject, ownMember } from "../../basics/json";
 import { CommandError, InterruptedError } from "../../terminal/errors";
 import type { Io } from "../../terminal/io";
 

@@ -10,8 +10,9 @@ import { formatNumber } from "../../limits/workers";
 import { listKeys as keysOf } from "../../kv/listing";
 import { openSource } from "../../kv/declaration";
 import { checkMetadata } from "../../kv/metadata";
-import { KV } from "../../limits";
-import { isJsonObject, pluralize } from "../../runtime/values";
+import { KV } from "../../limits/index";
+import { isJsonObject } from "../../basics/json";
+import { pluralize } from "../../basics/words";
 import { confirm } from "../../terminal/confirm";
 import { CommandError, UsageError } from "../../terminal/errors";
 import { unreadable } from "../../terminal/files";
@@ -25,7 +26,7 @@ import {
   type NamespaceSession,
   type PutOptions,
 } from "./session";
-import { NotRegularError } from "../../runtime/files";
+import { NotRegularError } from "../../basics/files";
 
 /** Writes one entry with the same checks, request and retries as a bulk write. */
 export async function putKey(

@@ -1,6 +1,6 @@
 import { dirname, join, resolve } from "node:path";
-import { loadOptional } from "../../runtime/optional-package";
-import { isJsonObject } from "../../runtime/values";
+import { loadOptional } from "../../basics/optional-package";
+import { isJsonObject } from "../../basics/json";
 import { CommandError } from "../../terminal/errors";
 import type { Io } from "../../terminal/io";
 

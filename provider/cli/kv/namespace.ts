@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { namespacePath, namespacesPath } from "../../kv/address";
 import { listKeys as keysOf, listNamespacesOf, namespacesByTitle } from "../../kv/listing";
-import { KV } from "../../limits";
-import { nearest } from "../../runtime/nearest";
-import { pluralize } from "../../runtime/values";
+import { KV } from "../../limits/index";
+import { nearest } from "../../basics/nearest";
+import { pluralize } from "../../basics/words";
 import { confirm } from "../../terminal/confirm";
 import { CommandError, UsageError } from "../../terminal/errors";
 import { print, printToStderr, type Io } from "../../terminal/io";

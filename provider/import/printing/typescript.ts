@@ -1,4 +1,4 @@
-import { JS_NAME, keyText } from "../../runtime/changes";
+import { JS_NAME, keyText } from "../../basics/code";
 import type { Code } from "../code";
 import type { IdConstant } from "../draft";
 import { promptFor, type Declaration, type Program } from "../program";

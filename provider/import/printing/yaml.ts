@@ -1,5 +1,5 @@
 import { Document, Pair, Scalar, YAMLMap, YAMLSeq, type Node } from "yaml";
-import { INVISIBLE, visible } from "../../api/printable";
+import { INVISIBLE, visible } from "../../basics/printable";
 import type { Code, Member } from "../code";
 import type { IdConstant, UsedSecret } from "../draft";
 import { setCommand, type Declaration, type Program } from "../program";

@@ -8,7 +8,7 @@ import { fileHash, openSource } from "../../kv/declaration";
 import { listKeys, type ListedKey } from "../../kv/listing";
 import { encodeManifest } from "../../kv/manifest";
 import { readValues } from "../../kv/values";
-import { pluralize } from "../../runtime/values";
+import { pluralize } from "../../basics/words";
 import { SECRET_MODE, type Staging } from "../staging";
 import { Code } from "../code";
 import { TYPES, type ExistingObject } from "../existing";

@@ -1,7 +1,7 @@
 import { existingJob, type Job } from "../../logpush/job";
 import { listJobs } from "../../logpush/job-api";
 import type { Scope } from "../../runtime/composite-id";
-import { pick } from "../../runtime/values";
+import { pick } from "../../basics/json";
 import { TYPES, type ExistingObject } from "../existing";
 import type { Inventory } from "../inventory";
 import { destinationCode } from "./destination";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isJsonObject, sameJson, type JsonObject } from "../../runtime/values";
+import { isJsonObject, sameJson, type JsonObject } from "../../basics/json";
 import type { Context } from "../../runtime/lifecycle";
 import { readEntryPoint } from "../../rulesets/entry-point";
 import { existingDeployment } from "../../rulesets/existing";

@@ -3,12 +3,12 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type * as Yaml from "yaml";
 import { z } from "zod";
-import { readErrorReason } from "../../runtime/files";
+import { readErrorReason } from "../../basics/files";
 import { checkInputs, type CheckFailure } from "../../runtime/inputs";
 import { LookupError } from "../../runtime/lookup";
-import { omitAbsent } from "../../runtime/members";
-import { members } from "../../runtime/published";
-import { isJsonObject, pluralize } from "../../runtime/values";
+import { omitAbsent, isJsonObject } from "../../basics/json";
+import { members } from "../../basics/published";
+import { pluralize } from "../../basics/words";
 import { parsePattern, PatternError } from "./script-pattern";
 
 /** Version of the file format. */

@@ -1,6 +1,6 @@
-import { digestOf } from "../../runtime/digest";
-import { omitAbsent } from "../../runtime/members";
-import { inSeries, pluralize } from "../../runtime/values";
+import { digestOf } from "../../basics/digest";
+import { omitAbsent } from "../../basics/json";
+import { inSeries, pluralize } from "../../basics/words";
 import { isThreat } from "../threat";
 import type { Script } from "../records";
 import { CHANGES, type InventoryEntry, type ScriptInventory } from "./file";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { LiteralUnion } from "../../runtime/fields";
-import { members, schemaUrl, type SchemaUrl } from "../../runtime/published";
+import { members, schemaUrl, type SchemaUrl } from "../../basics/published";
 
 /** The result of an inventory check: interfaces for programs, and the schema of its JSON. */
 

@@ -1,8 +1,8 @@
 import type { YAMLSeq } from "yaml";
-import { schemaUrl } from "../../runtime/published";
+import { schemaUrl } from "../../basics/published";
 import { LookupError } from "../../runtime/lookup";
-import { escapeInvisible } from "../../api/printable";
-import { omit, sameJson } from "../../runtime/values";
+import { escapeInvisible } from "../../basics/printable";
+import { omit, sameJson } from "../../basics/json";
 import { parseInventory, VERSION, yaml, type ScriptInventory } from "./file";
 import { firstPages, newScripts, type ZoneReading } from "./judge";
 import type { InventoriedScript } from "./model";

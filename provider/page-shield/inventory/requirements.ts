@@ -1,4 +1,4 @@
-import { pluralize } from "../../runtime/values";
+import { pluralize } from "../../basics/words";
 import type { CheckedScript, FindingKind, InventoryCheck, RequirementStanding } from "./model";
 
 /**

@@ -1,4 +1,4 @@
-import { parseUrl } from "../../api/url";
+import { parseUrl } from "../../basics/url";
 import type * as PublicSuffixes from "tldts";
 
 /**

@@ -1,5 +1,5 @@
 import { LookupError, warn } from "../../runtime/lookup";
-import { pluralize } from "../../runtime/values";
+import { pluralize } from "../../basics/words";
 import { escapeForSource } from "../csp";
 import { SourceIndex } from "../source-index";
 import { isDate, type ScriptInventory } from "./file";

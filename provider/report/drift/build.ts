@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { rulesetRecord } from "../../rulesets/impact";
 import { ADOPTED } from "../../runtime/adopted";
-import { omit, sameJson } from "../../runtime/values";
+import { omit, sameJson } from "../../basics/json";
 import {
   byName,
   errorsOf,
@@ -14,13 +14,13 @@ import {
 } from "../build";
 import { impactOf } from "../impact";
 import type { Block, Named } from "../model";
-import { name as nameOf, say, words } from "../phrase";
+import { say, words } from "../phrase";
 import { PlanError, type Plan, type Refreshed } from "../plan";
 import { comparison } from "../sections/managed-ruleset";
 import { isDeleted, viewOf, type StepView } from "../sections/section";
 import { sectionWriterOf } from "../sections/writers";
 import { ByHand, driftedOf, type Drifted } from "./by-hand";
-import { changesOf, concernsOf, furtherLosses, outcomeOf } from "./explain";
+import { changesOf, concernsOf, furtherLosses, outcomeOf, UNDO } from "./explain";
 import type { DriftedResource, DriftReport, OtherDrift } from "./model";
 
 /**
@@ -65,13 +65,17 @@ export function buildDrift(plan: Plan, unnamed = "plan"): DriftReport {
     errors,
     warnings: warningsOf(plan, changing),
     newVersions: newVersionsOf(plan),
-    resources: drifted.map((each) => resourceOf(each, byHand)),
+    resources: drifted.map((each) => resourceOf(each, byHand)).sort(byHarm),
     others,
     pending: changing
       .filter((step) => !urns.has(step.urn) && !(step.kind === undefined && step.found !== undefined))
       .map(({ op, kind, type, name }): Named => ({ op, type: kind ?? type, name })),
   };
 }
+
+/** Sorts changes by what they cost, worst first. Equal ones stay in their order. */
+export const byHarm = (a: DriftedResource, b: DriftedResource): number => harmOf(b) - harmOf(a);
+const harmOf = ({ lost, found }: DriftedResource): number => 2 * lost.length + Number(found === "gone");
 
 /** Whether the program only reads the resource, which then belongs to someone else. */
 const isRead = (next: Refreshed["next"]): boolean => next?.op === "read" || next?.op === "read-replacement";
@@ -122,7 +126,7 @@ function detailsOf({ kind, next }: Drifted, view: StepView): readonly Block[] {
     ...blocks.filter((block) => block.is === "text" || block.is === "code"),
     ...comparison(
       next === undefined ? undefined : z.object(rulesetRecord).parse(impactOf(next).members).compared,
-      say`What ${nameOf("pulumi up")} changes in the zone's rules:`,
+      say`What ${UNDO} changes in the zone's rules:`,
     ),
   ];
 }

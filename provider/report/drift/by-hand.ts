@@ -1,5 +1,5 @@
 import { IMPACT } from "../../runtime/impact";
-import { omit, ownMember, sameJson } from "../../runtime/values";
+import { omit, ownMember, sameJson } from "../../basics/json";
 import { EFFECTS, judgesOf } from "../effects";
 import { REMOVAL_GATE } from "../model";
 import type { Phrase } from "../phrase";

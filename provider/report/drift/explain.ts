@@ -1,5 +1,4 @@
-import { omitAbsent } from "../../runtime/members";
-import { ownMember, type JsonObject } from "../../runtime/values";
+import { omitAbsent, ownMember, type JsonObject } from "../../basics/json";
 import { EFFECTS } from "../effects";
 import { name as nameOf, say, value, words, type Phrase } from "../phrase";
 import type { Sides } from "../plan";
@@ -9,8 +8,8 @@ import { DRIFT, MIGRATION_STATE, valueOf, type Drifted } from "./by-hand";
 import type { DriftChange, DriftedResource } from "./model";
 
 /**
- * Explains a manual change: what was changed, who should know, what `pulumi up` does about it, and how to keep the
- * change.
+ * Explains a manual change: what was changed, who should know, what `pulumi up --refresh` does about it, and how to keep
+ * the change.
  */
 
 /** Lists the manual changes, property by property, each with the program's value if the program changed too. */
@@ -109,12 +108,15 @@ function isNeutralIn(kind: string, property: string): boolean {
 
 type Outcome = Pick<DriftedResource, "update" | "keep">;
 
-/** Returns what `pulumi up` does about the change, and how to keep the change. */
+/** Without it, an update compares the program with the state, and leaves every manual change as it is. */
+export const UNDO = nameOf("pulumi up --refresh");
+
+/** Returns what `pulumi up --refresh` does about the change, and how to keep the change. */
 export function outcomeOf(drifted: Drifted, changes: readonly DriftChange[]): Outcome {
   const { kind, step, now, next, recorded, isHidden, names } = drifted;
   const full = nameOf(`${kind} ${step.name}`);
   const outcome = (update: string, keep: Outcome["keep"] = { how: DO_NOTHING, code: [] }): Outcome => ({
-    update: say`${nameOf("pulumi up")} ${words(update)}`,
+    update: say`${UNDO} ${words(update)}`,
     keep,
   });
   if (now === undefined) {

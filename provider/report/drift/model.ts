@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { members, schemaUrl } from "../../runtime/published";
+import { members, schemaUrl } from "../../basics/published";
 import { block, message, named, phrase } from "../model";
 
 /** The name of the document's schema. */
@@ -31,7 +31,7 @@ const resource = members({
     .describe("How the manual change reduced protection, logging or stored data."),
   gained: z.array(phrase).readonly().describe("What protection or logging you lose if the change is undone."),
   concerns: phrase.describe("Who should know about the change."),
-  update: phrase.describe("What `pulumi up` does about it."),
+  update: phrase.describe("What `pulumi up --refresh` does about it."),
   keep: members({
     how: phrase,
     code: z.array(z.string()).readonly().describe("Code to put in the program. Empty if none is needed."),

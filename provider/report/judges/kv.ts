@@ -1,6 +1,6 @@
 import { say, words } from "../phrase";
 import { formatNumber } from "../../limits/workers";
-import { sameJson } from "../../runtime/values";
+import { sameJson } from "../../basics/json";
 import { impactOf, recordedImpact } from "../impact";
 import type { Sides } from "../plan";
 import { entriesImpact, overwritten, pruned } from "../sections/kv";

@@ -2,7 +2,7 @@ import { showsWholeLocation } from "../../logpush/destination-text";
 import { filterMeaning } from "../../logpush/filter-text";
 import { fieldsInTemplate } from "../../logpush/output-options";
 import { passesAtLeast } from "../../logpush/filter-compare";
-import { sameJson } from "../../runtime/values";
+import { sameJson } from "../../basics/json";
 import { say, someOf, value, words, type Phrase } from "../phrase";
 import { asObject, cell, asNumber, asText, counted } from "../values";
 import {

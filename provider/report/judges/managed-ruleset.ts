@@ -8,8 +8,7 @@ import { declaredRulesets, protectionOf, UNKNOWN_RULESET } from "../../rulesets/
 import { mergeRuleIds, recordedRuleIds, sameMeanings } from "../../rulesets/resolve-rules";
 import { byRuleId, byRuleName, type RuleIds } from "../../rulesets/rule-names";
 import { entryPoint, type Overrides } from "../../rulesets/wire";
-import { omitAbsent } from "../../runtime/members";
-import { pick, sameJson } from "../../runtime/values";
+import { omitAbsent, pick, sameJson } from "../../basics/json";
 import { joined, say, someOf, words, type Phrase } from "../phrase";
 import type { Plan } from "../plan";
 import { isDeleted, oncePerPlan, viewOf } from "../sections/section";

@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../runtime/values";
+import { isJsonObject } from "../../basics/json";
 import { formatNumber } from "../../limits/workers";
 import { CspError, parseCsp, type Directives } from "../../page-shield/csp";
 import { newlyAllowed } from "../../page-shield/newly-allowed";

@@ -1,4 +1,5 @@
-import { hasUnknown, sameJson, type JsonObject } from "../../runtime/values";
+import { hasUnknown } from "../../runtime/engine-values";
+import { sameJson, type JsonObject } from "../../basics/json";
 import type { DangerKind, RemovalGate } from "../model";
 import type { Phrase } from "../phrase";
 import type { Step } from "../plan";

@@ -2,7 +2,8 @@ import { SEEN as KV } from "../../kv/impact";
 import { SEEN as LOGPUSH } from "../../logpush/impact";
 import { SEEN as PAGE_SHIELD } from "../../page-shield/impact";
 import { SEEN as RULESETS } from "../../rulesets/impact";
-import { hasUnknown, ownMember, sameJson } from "../../runtime/values";
+import { hasUnknown } from "../../runtime/engine-values";
+import { ownMember, sameJson } from "../../basics/json";
 import { joined, say, value, words, type Phrase } from "../phrase";
 import { impactOf } from "../impact";
 import {

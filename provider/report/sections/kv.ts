@@ -2,7 +2,7 @@ import { z } from "zod";
 import { joined, say, value, valuesOf, words, type Phrase } from "../phrase";
 import { entriesRecord, summaryOf } from "../../kv/impact";
 import { formatNumber } from "../../limits/workers";
-import { escapeInvisible } from "../../api/printable";
+import { escapeInvisible } from "../../basics/printable";
 import type { Listed } from "../../runtime/impact";
 import { asObject, cell, counted, asNumber, asText } from "../values";
 import { argumentTable, isDeleted, textBlock, type SectionWriter, type StepView } from "./section";

@@ -1,5 +1,5 @@
 import type { Block } from "../model";
-import { isJsonObject } from "../../runtime/values";
+import { isJsonObject } from "../../basics/json";
 import { joined, say, value, words } from "../phrase";
 import { asObject, cell, counted, asList, formatValue, asText } from "../values";
 import {

@@ -5,9 +5,9 @@ import { expansionIn, type RuleCounts, type RulesetExpansion } from "../../rules
 import { thresholdLabel } from "../../rulesets/overrides";
 import type { Block } from "../model";
 import { joined, say, words, type Phrase } from "../phrase";
-import { escapeInvisible } from "../../api/printable";
+import { escapeInvisible } from "../../basics/printable";
 import { isId } from "../../runtime/fields";
-import { inSeries } from "../../runtime/values";
+import { inSeries } from "../../basics/words";
 import { asObject, cell, counted, asList, formatValue, asText } from "../values";
 import {
   argumentTable,

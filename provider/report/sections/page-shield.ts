@@ -1,5 +1,5 @@
 import { IMPACT } from "../../runtime/impact";
-import { omit, ownMember, pick } from "../../runtime/values";
+import { omit, ownMember, pick } from "../../basics/json";
 import { formatNumber } from "../../limits/workers";
 import type { Block } from "../model";
 import { say, value, words, type Phrase } from "../phrase";

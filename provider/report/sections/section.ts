@@ -1,5 +1,5 @@
 import { ADOPTED } from "../../runtime/adopted";
-import { canonicalJson, omitUndefined, isJsonObject, sameJson } from "../../runtime/values";
+import { canonicalJson, isJsonObject, omit, sameJson } from "../../basics/json";
 import type { Block } from "../model";
 import { joined, say, value, words, type Phrase } from "../phrase";
 import { IMPACT } from "../../runtime/impact";
@@ -55,10 +55,10 @@ export function viewOf(step: Step, plan: Plan): StepView {
 export function adoptedBy({ old, new: { inputs } }: Pick<StepView, "old" | "new">): Sides | undefined {
   const adopted = inputs[ADOPTED];
   if (!isJsonObject(adopted) || sameJson(adopted, old.inputs[ADOPTED])) return undefined;
-  const before: Record<string, unknown> = omitUndefined(inputs);
+  const before: Record<string, unknown> = omit(inputs);
   for (const [name, change] of Object.entries(asObject(adopted["changes"])))
     before[name] = asObject(change)["before"];
-  return { ...NOTHING, inputs: omitUndefined(before) };
+  return { ...NOTHING, inputs: omit(before) };
 }
 
 /** Whether the step has no earlier object to compare with. */

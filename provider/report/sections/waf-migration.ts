@@ -1,5 +1,5 @@
 import { assessmentIn, confirmLine, type MigrationAssessment } from "../../migration/assessment";
-import { sameJson } from "../../runtime/values";
+import { sameJson } from "../../basics/json";
 import type { Block } from "../model";
 import { say, words } from "../phrase";
 import { truncate, formatValue, asText } from "../values";

@@ -1,4 +1,4 @@
-import { ownMember } from "../../runtime/values";
+import { ownMember } from "../../basics/json";
 import { PlanError } from "../plan";
 import { kvEntries, kvNamespace } from "./kv";
 import { logpushJob } from "./logpush";

@@ -1,4 +1,4 @@
-import { visible } from "../../api/printable";
+import { visible } from "../../basics/printable";
 
 /**
  * Creates elements without parsing markup, so that the content of zones, hosts and expressions is always shown as text.

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { EngineCommand, LocalApi } from "edgeguard-local";
-import { isJsonObject } from "../../../provider/runtime/values";
+import { isJsonObject } from "../../../provider/basics/json";
 import { Project } from "../../support/engine";
 import type { Ids } from "./play";
 import { urnOf, VerbsPlayer, written } from "./verbs";

@@ -1,6 +1,6 @@
 import { managedRulesets } from "edgeguard-local";
 import type { Random } from "../../soak/random";
-import type { JsonObject } from "../../../provider/runtime/values";
+import type { JsonObject } from "../../../provider/basics/json";
 
 /** Generates programs that protect a zone, and changes that a pull request might make. */
 

@@ -1,6 +1,6 @@
 import type { LocalApi } from "edgeguard-local";
-import { report, type JudgedDanger } from "../../../provider/report";
-import { isJsonObject, type JsonObject } from "../../../provider/runtime/values";
+import { report, type JudgedDanger } from "../../../provider/report/index";
+import { isJsonObject, type JsonObject } from "../../../provider/basics/json";
 import { rawGet, rawSend } from "../../support/operation";
 import { ACTIVE_SCRIPTS, effectOf, losses } from "./effect";
 import { keyLosses, keysIn, type Writer } from "./keys";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../provider/runtime/values";
+import type { JsonObject } from "../../../provider/basics/json";
 import { managedRulesets } from "edgeguard-local";
 import { EXTRA } from "./effect";
 import { fresh, type Declared, type KnownRules, type World } from "./generate";

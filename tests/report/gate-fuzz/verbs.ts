@@ -1,5 +1,6 @@
 import type { LocalApi } from "edgeguard-local";
-import { omit, UNKNOWN, type JsonObject } from "../../../provider/runtime/values";
+import { omit, type JsonObject } from "../../../provider/basics/json";
+import { UNKNOWN } from "../../../provider/runtime/engine-values";
 import { Operation, type Recorded } from "../../support/operation";
 import { diagnostic, type MadeStep } from "../plans";
 import { namespaceOf, type Ids, type Player } from "./play";

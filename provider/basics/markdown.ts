@@ -1,4 +1,4 @@
-import { escapeInvisible } from "../api/printable";
+import { escapeInvisible } from "./printable";
 
 /** Escapes untrusted text for Markdown, so that it stays text even if it looks like markup, a mention or a reference. */
 

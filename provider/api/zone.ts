@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { EdgeApi } from "../api/client";
-import { ApiError } from "../api/errors";
+import type { EdgeApi } from "./client";
+import { ApiError } from "./errors";
 
 /** A zone's name and account. Both are undefined if the token lacks Zone Read. */
 export interface ZoneDetails {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { canonicalJson } from "./values";
+import { canonicalJson } from "./json";
 
 /** Returns the SHA-256 of a value's JSON, with properties in a fixed order, as 64 hex digits. */
 export function digestOf(value: unknown): string {

@@ -1,4 +1,5 @@
-import { isJsonObject } from "./values";
+import { z } from "zod";
+import { isJsonObject } from "./json";
 
 /** Thrown if the path is a directory, pipe, socket or device. */
 export class NotRegularError extends Error {
@@ -24,4 +25,10 @@ export function readErrorReason(error: unknown): string {
     ENXIO: NOT_REGULAR,
   };
   return words[code] ?? (code === "" ? "reading failed" : `reading failed [${code}]`);
+}
+
+/** Returns the code of a Node.js error. */
+export function codeOf(error: unknown): string | undefined {
+  const { data } = z.object({ code: z.string(), syscall: z.string() }).safeParse(error);
+  return data?.code;
 }
