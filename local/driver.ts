@@ -1,5 +1,6 @@
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { basename, dirname, join } from "node:path";
+import { isMissing } from "./engine/errors";
 
 /** Runs the Pulumi CLI if it's on PATH, otherwise this package's local engine. */
 
@@ -30,11 +31,6 @@ export function pulumiCli(): EngineCommand | undefined {
     if (isMissing(error)) return undefined;
     throw error;
   }
-}
-
-/** Whether a file is missing. Checks the error's shape, because a test sandbox has its own `Error`. */
-function isMissing(error: unknown): boolean {
-  return typeof error === "object" && error !== null && "code" in error && error.code === "ENOENT";
 }
 
 /**

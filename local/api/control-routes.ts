@@ -14,12 +14,9 @@ interface Control {
 
 /** Registers routes below `/__local`. Each needs a description, so `GET /__local` lists all of them. */
 export class ControlRoutes {
-  readonly #app: ApiRouter;
-  readonly #list: Control[] = [];
+  readonly list: Control[] = [];
 
-  constructor(app: ApiRouter) {
-    this.#app = app;
-  }
+  constructor(readonly app: ApiRouter) {}
 
   /** @param does what the route does, starting with a verb: `lists the faults that haven't hit a request yet`. */
   add(
@@ -30,16 +27,12 @@ export class ControlRoutes {
     ...examples: readonly object[]
   ): void {
     const full = `${CONTROL_PATH}${path}`;
-    this.#app.on(method, full, handler);
+    this.app.on(method, full, handler);
     const shown = full.replace(/:(\w+)/g, "{$1}");
-    this.#list.push({
+    this.list.push({
       request: `${method} ${shown}`,
       does,
       ...(examples.length === 0 ? {} : { examples }),
     });
-  }
-
-  get list(): readonly Control[] {
-    return this.#list;
   }
 }

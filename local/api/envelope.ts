@@ -64,7 +64,7 @@ export function fail(c: Context, failure: ApiFailure): Response {
  * Cloudflare's errors. If a code is marked INV, Cloudflare is known to reject such requests, but the code is made up.
  */
 export const failures = {
-  credentialsMissing: () => new ApiFailure(400, { code: 9106, message: "Authentication failed" }),
+  credentialsMissing: () => refusal(400, 9106, "Authentication failed"),
 
   credentialsMalformed: () =>
     new ApiFailure(400, {
@@ -73,18 +73,17 @@ export const failures = {
       error_chain: [{ code: 6111, message: "Invalid format for Authorization header" }],
     }),
 
-  credentialsRefused: () => new ApiFailure(403, { code: 10000, message: "Authentication error" }),
+  credentialsRefused: () => refusal(403, 10000, "Authentication error"),
 
-  notEntitled: (what: string) =>
-    new ApiFailure(403, { code: 10010 /* INV */, message: `not entitled: ${what}` }),
+  notEntitled: (what: string) => refusal(403, 10010 /* INV */, `not entitled: ${what}`),
 
-  tooManyPolicies: (wanted: number, quota: number) =>
-    new ApiFailure(400, {
-      code: 10011, // INV
-      message: `exceeded the maximum number of rules in the phase http_response_page_shield: ${wanted} out of ${quota}`,
-    }),
+  tooManyPolicies: (wanted: number, quota: number) => {
+    const phase = "http_response_page_shield";
+    const problem = `exceeded the maximum number of rules in the phase ${phase}: ${wanted} out of ${quota}`;
+    return refusal(400, 10011 /* INV */, problem);
+  },
 
-  notFound: (what: string) => new ApiFailure(404, { code: 10004, message: `${what} not found` }),
+  notFound: (what: string) => refusal(404, 10004, `${what} not found`),
 
   /** The error for a malformed identifier, or for a zone that no account here owns: both are routing errors. */
   notRouted: (status: 400 | 404, path: string) =>
@@ -93,39 +92,24 @@ export const failures = {
       { code: 7000, message: "No route for that URI" },
     ]),
 
-  noControl: (request: string, list: string) =>
-    new ApiFailure(404, [
-      {
-        code: 7000,
-        message: `${request} is not a control route of the local API. GET ${list} lists the control routes.`,
-      },
-    ]),
+  noControl: (request: string, list: string) => {
+    const problem = `${request} is not a control route of the local API. GET ${list} lists the control routes.`;
+    return refusal(404, 7000, problem);
+  },
 
-  methodNotAllowed: (method: string) =>
-    new ApiFailure(405, { code: 10405, message: `${method} not allowed` }),
+  methodNotAllowed: (method: string) => refusal(405, 10405, `${method} not allowed`),
 
-  bodyNotJson: () => new ApiFailure(400, { code: 10001, message: "invalid body: not JSON" }),
+  bodyNotJson: () => refusal(400, 10001, "invalid body: not JSON"),
 
-  bodyWithoutJsonType: (contentType: string | undefined) =>
-    new ApiFailure(415, {
-      code: 10415, // INV
-      message: `unsupported content type ${contentType ?? "(none)"}: send application/json`,
-    }),
+  bodyWithoutJsonType: (type = "(none)") =>
+    refusal(415, 10415 /* INV */, `unsupported content type ${type}: send application/json`),
 
   bodyTooLarge: (headers: Readonly<Record<string, string>> = {}) =>
     new ApiFailure(413, { code: 10413 /* INV */, message: "request entity too large" }, headers),
 
-  bodyInvalid: (issues: readonly { pointer: string; message: string }[]) =>
-    new ApiFailure(
-      400,
-      issues.map(({ pointer, message }) => ({
-        code: 10001,
-        message: `invalid body: ${message}`,
-        source: { pointer },
-      })),
-    ),
+  bodyInvalid: (why: string, pointer?: string) => refusal(400, 10001, `invalid body: ${why}`, pointer),
 
-  queryInvalid: (issues: readonly string[]) =>
+  queryInvalid: (...issues: readonly string[]) =>
     new ApiFailure(
       400,
       issues.map((issue) => ({ code: 10001, message: `invalid query: ${issue}` })),
@@ -134,6 +118,5 @@ export const failures = {
   tooManyRequests: (headers: Readonly<Record<string, string>>) =>
     new ApiFailure(429, { code: 10429 /* INV */, message: "too many requests" }, headers),
 
-  internal: (error: unknown) =>
-    new ApiFailure(500, { code: 10500, message: `the local API itself failed: ${String(error)}` }),
+  internal: (error: unknown) => refusal(500, 10500, `the local API itself failed: ${String(error)}`),
 };

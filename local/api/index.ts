@@ -1,5 +1,4 @@
-export type { Plan } from "./limits";
-export type { Limits } from "./limits";
+export type { Limits, Plan } from "./limits";
 export type { Credential, Dialect, LocalApiOptions } from "./options";
 export type { Fault } from "./faults";
 export type { LoggedRequest } from "./request-log";

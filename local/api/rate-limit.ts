@@ -8,17 +8,14 @@ import type { Settings } from "./options";
  */
 export class RateLimiter {
   readonly #windows = new Map<string, { startedAt: number; used: number; blockedUntil: number }>();
-  readonly #settings: Pick<Settings, "rateLimit" | "clock">;
 
-  constructor(settings: Pick<Settings, "rateLimit" | "clock">) {
-    this.#settings = settings;
-  }
+  constructor(readonly settings: Pick<Settings, "rateLimit" | "clock">) {}
 
   check(c: Context): void {
-    const { rateLimit } = this.#settings;
+    const { rateLimit } = this.settings;
     if (rateLimit === undefined) return;
 
-    const now = this.#settings.clock().getTime();
+    const now = this.settings.clock().getTime();
     const who = c.req.header("authorization") ?? c.req.header("x-auth-key") ?? "";
     let window = this.#windows.get(who);
     if (

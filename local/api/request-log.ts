@@ -37,11 +37,7 @@ export interface LoggedRequest {
 export class RequestLog {
   readonly entries: LoggedRequest[] = [];
 
-  readonly #maxEntries: number;
-
-  constructor(maxEntries: number) {
-    this.#maxEntries = maxEntries;
-  }
+  constructor(readonly maxEntries: number) {}
 
   async record(c: ApiContext, path: string, at: Date): Promise<LoggedRequest> {
     const startedAt = realTime();
@@ -61,7 +57,7 @@ export class RequestLog {
       contentType: c.req.header("content-type"),
     };
     this.entries.push(entry);
-    if (this.entries.length > this.#maxEntries) this.entries.shift();
+    if (this.entries.length > this.maxEntries) this.entries.shift();
     return entry;
   }
 

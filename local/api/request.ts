@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import { z } from "zod";
-import { failures } from "./envelope";
+import { ApiFailure, type ApiMessage, failures } from "./envelope";
 
 /** An identifier: 32 lowercase hexadecimal characters. Anything else isn't routed. */
 export const identifier = z.string().regex(/^[0-9a-f]{32}$/);
@@ -27,15 +27,26 @@ export function bodyJson(c: Context): Promise<{ readonly value: unknown } | unde
   return parsed;
 }
 
-/** Reads the body as JSON and checks it against `schema`. Each error points at the invalid field. */
-export async function readBody<T>(c: Context, schema: z.ZodType<T>): Promise<T> {
+type Wording = (issue: z.core.$ZodIssue) => Pick<ApiMessage, "code" | "message">;
+
+/**
+ * Reads the body as JSON and checks it against `schema`. Each error points at the invalid field.
+ *
+ * @param wording the product's errors for invalid fields.
+ */
+export async function readBody<T>(
+  c: Context,
+  schema: z.ZodType<T>,
+  wording: Wording = ({ message }) => ({ code: 10001, message: `invalid body: ${message}` }),
+): Promise<T> {
   requireJsonType(c);
   const json = await bodyJson(c);
   if (json === undefined) throw failures.bodyNotJson();
   const parsed = schema.safeParse(json.value);
   if (parsed.success) return parsed.data;
-  throw failures.bodyInvalid(
-    parsed.error.issues.map((issue) => ({ pointer: pointerTo(issue), message: issue.message })),
+  throw new ApiFailure(
+    400,
+    parsed.error.issues.map((issue) => ({ ...wording(issue), source: { pointer: pointerTo(issue) } })),
   );
 }
 
@@ -50,7 +61,7 @@ export function readQuery<T>(c: Context, schema: z.ZodType<T>): T {
   const parsed = schema.safeParse(c.req.query());
   if (parsed.success) return parsed.data;
   throw failures.queryInvalid(
-    parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`),
+    ...parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`),
   );
 }
 
@@ -73,6 +84,15 @@ export function pointerTo(issue: z.core.$ZodIssue): string {
   return pathOf(issue)
     .map((part) => `/${part.replaceAll("~", "~0").replaceAll("/", "~1")}`)
     .join("");
+}
+
+/** Like `Partial`, but properties may also be undefined. */
+export type Changes<T> = { readonly [Member in keyof T]?: T[Member] | undefined };
+
+/** Applies changes to a record. Members that weren't sent stay as they are. */
+export function applied<T extends object>(old: T, changes: Changes<T>): T {
+  const given = Object.entries(changes).filter(([, value]) => value !== undefined);
+  return { ...old, ...(Object.fromEntries(given) as Partial<T>) };
 }
 
 export function isRecord(value: unknown): value is Record<string, unknown> {

@@ -36,29 +36,19 @@ export type AccountName = keyof typeof accounts;
 /** @param simulated how many simulated zones to add. */
 export function seededState(simulated = 0): Snapshot & { readonly kv: KvSnapshot } {
   const names = ["shop", "blog", "small", "free", "empty"] as const;
-  const ofWafZones = <T>(made: () => T) =>
-    Object.fromEntries(Object.values(waf.wafZones).map((id) => [id, made()]));
+  const inEach = <T>(made: () => T) => Object.fromEntries(Object.values(zones).map((id) => [id, made()]));
   const seeded = {
     version: 1 as const,
     zones: [
       ...names.map((name) => ({ id: zones[name], name: `${name}.example`, plan: zonePlans[name] })),
       ...waf.zoneRecords(),
     ],
-    pageShield: {
-      [zones.shop]: pageShield.shopConfigured(),
-      [zones.blog]: pageShield.untouched(),
-      [zones.small]: pageShield.untouched(),
-      [zones.free]: pageShield.untouched(),
-      [zones.empty]: pageShield.untouched(),
-      ...ofWafZones(pageShield.untouched),
-    },
+    pageShield: { ...inEach(pageShield.untouched), [zones.shop]: pageShield.shopConfigured() },
     pageShieldDetected: {
+      ...inEach(pageShield.nothingDetected),
       [zones.shop]: pageShield.shopDetected(),
       [zones.blog]: pageShield.blogDetected(),
       [zones.small]: pageShield.smallDetected(),
-      [zones.free]: pageShield.nothingDetected(),
-      [zones.empty]: pageShield.nothingDetected(),
-      ...ofWafZones(pageShield.nothingDetected),
     },
     rulesets: waf.withEntryPoints(rulesets.seeded(zones)),
     waf: waf.seeded(),

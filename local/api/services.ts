@@ -7,13 +7,9 @@ import type { State } from "./state";
 export class MovableClock {
   #aheadMs = 0;
 
-  readonly #base: () => Date;
+  constructor(readonly base: () => Date) {}
 
-  constructor(base: () => Date) {
-    this.#base = base;
-  }
-
-  readonly now = (): Date => new Date(this.#base().getTime() + this.#aheadMs);
+  readonly now = (): Date => new Date(this.base().getTime() + this.#aheadMs);
 
   /** Moves the clock ahead. It never goes back, so anything that has expired stays expired. */
   advance(ms: number): void {

@@ -9,11 +9,8 @@ export interface ShelfOptions {
 /** Stores one immutable value per key. Writes see each other immediately; reads can be configured to lag behind. */
 export class Shelf<T> {
   readonly #values = new Map<string, { readonly value: T; readonly since: number }[]>();
-  readonly #options: ShelfOptions;
 
-  constructor(options: ShelfOptions) {
-    this.#options = options;
-  }
+  constructor(readonly options: ShelfOptions) {}
 
   /** Returns the current value, without any lag. */
   latest(key: string): T {
@@ -22,7 +19,7 @@ export class Shelf<T> {
 
   /** Returns the value as reads see it, possibly with a lag. */
   visible(key: string): T {
-    return this.#shownAfter(this.#options.lagMs, key);
+    return this.#shownAfter(this.options.lagMs, key);
   }
 
   /** Returns the value as lists show it, possibly with a lag. */
@@ -31,7 +28,7 @@ export class Shelf<T> {
   }
 
   get #longestLagMs(): number {
-    return Math.max(this.#options.lagMs, this.#options.listLagMs ?? 0);
+    return Math.max(this.options.lagMs, this.options.listLagMs ?? 0);
   }
 
   #shownAfter(lagMs: number, key: string): T {
@@ -62,7 +59,7 @@ export class Shelf<T> {
   }
 
   #now(): number {
-    return this.#options.clock().getTime();
+    return this.options.clock().getTime();
   }
 }
 

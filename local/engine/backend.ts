@@ -6,7 +6,7 @@ import { homedir, hostname, userInfo } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
-import { CommandError, EXIT, isMissing, UnsupportedError } from "./errors";
+import { CommandError, EXIT, unlessMissing, UnsupportedError } from "./errors";
 import type { Project } from "./project";
 import { parseDeployment, type DeploymentJson } from "./state-json";
 import type { JsonMap } from "./values";
@@ -26,17 +26,11 @@ const checkpointSchema = z.object({
 const selectionSchema = z.looseObject({ stacks: z.record(z.string(), z.string()).optional() });
 
 export class Backend {
-  readonly #root: string;
-  readonly #env: NodeJS.ProcessEnv;
-
   private constructor(
     readonly url: string,
-    root: string,
-    env: NodeJS.ProcessEnv,
-  ) {
-    this.#root = root;
-    this.#env = env;
-  }
+    readonly root: string,
+    readonly env: NodeJS.ProcessEnv,
+  ) {}
 
   static async open(env: NodeJS.ProcessEnv): Promise<Backend> {
     const url = env["PULUMI_BACKEND_URL"];
@@ -57,10 +51,10 @@ export class Backend {
   }
 
   async #checkLayout(): Promise<void> {
-    const file = path.join(this.#root, "meta.yaml");
+    const file = path.join(this.root, "meta.yaml");
     const meta = await readIfExists(file);
     if (meta === undefined) {
-      const legacy = (await filesIn(path.join(this.#root, "stacks"))).some((name) => name.endsWith(".json"));
+      const legacy = (await filesIn(path.join(this.root, "stacks"))).some((name) => name.endsWith(".json"));
       if (legacy)
         throw new UnsupportedError(
           "state directories without projects (layout version 0)",
@@ -73,7 +67,7 @@ export class Backend {
   }
 
   stack(project: Project, name: string): StackStore {
-    return new StackStore(this.url, this.#root, project, name);
+    return new StackStore(this.url, this.root, project, name);
   }
 
   async select(project: Project, stack: string): Promise<void> {
@@ -97,7 +91,7 @@ export class Backend {
    * ~/.pulumi.
    */
   #selectionFile(project: Project): string {
-    const home = this.#env["PULUMI_HOME"] ?? path.join(this.#root, "selected");
+    const home = this.env["PULUMI_HOME"] ?? path.join(this.root, "selected");
     const hash = createHash("sha1").update(project.file).digest("hex");
     return path.join(home, "workspaces", `${project.name}-${hash}-workspace.json`);
   }
@@ -118,17 +112,13 @@ export class StackStore {
   readonly #file: string;
   readonly #lockDirectory: string;
   readonly #lockFile: string;
-  readonly #url: string;
-  readonly #root: string;
 
   constructor(
-    url: string,
-    root: string,
+    readonly url: string,
+    readonly root: string,
     readonly project: Project,
     readonly name: string,
   ) {
-    this.#url = url;
-    this.#root = root;
     if (!/^[\w.-]{1,100}$/.test(name))
       throw new CommandError(
         `invalid stack name ${name}: use 1 to 100 letters, digits, underscores, hyphens and periods`,
@@ -203,24 +193,15 @@ export class StackStore {
 
   async #describeLock(file: string): Promise<string> {
     const lock = lockSchema.parse(JSON.parse(await readFile(file, "utf8")));
-    const at = `${this.#url}/${path.relative(path.dirname(this.#root), file)}`;
+    const at = `${this.url}/${path.relative(path.dirname(this.root), file)}`;
     return `${at}: created by ${lock.username}@${lock.hostname} (pid ${lock.pid}) at ${lock.timestamp}`;
   }
 }
 
-async function filesIn(directory: string): Promise<string[]> {
-  return readdir(directory).catch((error: unknown) => {
-    if (isMissing(error)) return [];
-    throw error;
-  });
-}
+const filesIn = (directory: string): Promise<string[]> => unlessMissing(readdir(directory), []);
 
-async function readIfExists(file: string): Promise<string | undefined> {
-  return readFile(file, "utf8").catch((error: unknown) => {
-    if (isMissing(error)) return undefined;
-    throw error;
-  });
-}
+const readIfExists = (file: string): Promise<string | undefined> =>
+  unlessMissing(readFile(file, "utf8"), undefined);
 
 async function writeAtomically(file: string, content: string): Promise<void> {
   await mkdir(path.dirname(file), { recursive: true });

@@ -1,8 +1,9 @@
 /** Decides whether a resource changes, and whether that replaces it. */
+import { isDeepStrictEqual } from "node:util";
 import type { Lifecycle } from "./lifecycle";
 import type { DiffResult } from "./provider";
 import type { ResourceState } from "./state";
-import { equalMaps, unwrapSecretsIn, type ValueMap } from "./values";
+import { toPlainMap, type ValueMap } from "./values";
 
 export type Difference = Omit<DiffResult, "changes"> & { readonly changes: boolean };
 
@@ -17,7 +18,7 @@ export async function differenceOf(
   const result = await lifecycle.diff(state, oldInputs, oldOutputs, news);
   const changes =
     result.changes === "unknown"
-      ? !equalMaps(unwrapSecretsIn(oldInputs), unwrapSecretsIn(news))
+      ? !isDeepStrictEqual(toPlainMap(oldInputs), toPlainMap(news))
       : result.changes === "some";
   return { ...result, changes };
 }

@@ -41,8 +41,14 @@ export function messageOf(error: unknown): string {
   return isObject(error) && typeof error["message"] === "string" ? error["message"] : String(error);
 }
 
-export function isMissing(error: unknown): boolean {
-  return isObject(error) && error["code"] === "ENOENT";
+export const isMissing = (error: unknown): boolean => isObject(error) && error["code"] === "ENOENT";
+
+/** Reads a file or directory, or returns a default value if it doesn't exist. */
+export function unlessMissing<T, D>(reading: Promise<T>, missing: D): Promise<T | D> {
+  return reading.catch((error: unknown) => {
+    if (isMissing(error)) return missing;
+    throw error;
+  });
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

@@ -19,12 +19,3 @@ export interface Events {
   after(step: Step, op: Op, seconds: number): void;
   failed(step: Step): void;
 }
-
-export function broadcast(listeners: readonly Events[]): Events {
-  return {
-    diagnostic: (diagnostic) => listeners.forEach((each) => each.diagnostic(diagnostic)),
-    before: (step) => listeners.forEach((each) => each.before(step)),
-    after: (step, op, seconds) => listeners.forEach((each) => each.after(step, op, seconds)),
-    failed: (step) => listeners.forEach((each) => each.failed(step)),
-  };
-}

@@ -5,8 +5,8 @@ import type { Events } from "./events";
 import type { Journal } from "./journal";
 import type { Providers } from "./lifecycle";
 import { InitFailedError } from "./provider";
-import type { ResourceState } from "./state";
-import { isLogical, urnOf, type Op, type RefreshStep, type Step } from "./steps";
+import type { OperationType, ResourceState } from "./state";
+import { isLogical, subjectOf, urnOf, type Op, type RefreshStep, type Step } from "./steps";
 import { isDefaultProvider, type Urn } from "./urn";
 import { Secret, secret } from "./values";
 
@@ -39,27 +39,15 @@ export class Executor {
   readonly #waiting: (() => void)[] = [];
   readonly #chains = new Set<Promise<void>>();
 
-  readonly #options: ExecutorOptions;
-  readonly #providers: Providers;
-  readonly #journal: Journal | undefined;
-  readonly #events: Events;
-  readonly #onStop: () => void;
-
   constructor(
-    options: ExecutorOptions,
-    providers: Providers,
+    readonly options: ExecutorOptions,
+    readonly providers: Providers,
     /** The journal. Undefined in a preview, which doesn't record anything. */
-    journal: Journal | undefined,
-    events: Events,
+    readonly journal: Journal | undefined,
+    readonly events: Events,
     /** Called once, when the first step fails or the user stops the run. */
-    onStop: () => void,
+    readonly onStop: () => void,
   ) {
-    this.#options = options;
-    this.#providers = providers;
-    this.#journal = journal;
-    this.#events = events;
-    this.#onStop = onStop;
-
     this.#free = Math.max(1, options.parallel);
   }
 
@@ -67,7 +55,7 @@ export class Executor {
   stop(): void {
     if (this.stopping) return;
     this.stopping = true;
-    this.#onStop();
+    this.onStop();
   }
 
   /** Reports a failure outside the executor's own steps. */
@@ -100,7 +88,7 @@ export class Executor {
       }
     } catch (error) {
       // Steps report their own failures. Only a failed write of the state gets here.
-      this.#events.diagnostic({ urn: "", severity: "error", message: messageOf(error) });
+      this.events.diagnostic({ urn: "", severity: "error", message: messageOf(error) });
       this.fail();
     } finally {
       this.#release();
@@ -121,11 +109,11 @@ export class Executor {
   /** Runs a step. Returns false if its chain must stop. */
   async #run(step: Step): Promise<boolean> {
     const began = performance.now();
-    this.#events.before(step);
+    this.events.before(step);
     await this.#recordIntent(step);
     let problem: unknown;
     try {
-      await apply(step, { providers: this.#providers, dryRun: this.#options.dryRun });
+      await apply(step, { providers: this.providers, dryRun: this.options.dryRun });
     } catch (error) {
       problem = error;
     }
@@ -139,7 +127,7 @@ export class Executor {
       this.failed = true;
       this.hasFailedStep = true;
       if (problem instanceof ProtectedError) this.protectedStates.add(problem.state);
-      else if (!this.#options.continueOnError) this.stop();
+      else if (!this.options.continueOnError) this.stop();
       return false;
     }
     if ("respond" in step) step.respond({ state: step.new, result: "success" });
@@ -162,11 +150,11 @@ export class Executor {
   }
 
   #report(step: Step, seconds: number): void {
-    const isDriftReport = step.op === "refresh" && this.#options.reportsDrift;
+    const isDriftReport = step.op === "refresh" && this.options.reportsDrift;
     const op = isDriftReport ? this.#driftOf(step) : step.op;
     const isCounted = isDriftReport || isLogical(step);
     if (isCounted && !isInternal(step)) this.counts.set(op, (this.counts.get(op) ?? 0) + 1);
-    this.#events.after(step, op, seconds);
+    this.events.after(step, op, seconds);
   }
 
   #driftOf(step: RefreshStep): Op {
@@ -175,58 +163,53 @@ export class Executor {
   }
 
   #reportFailure(step: Step, problem: unknown): void {
-    const prefix = this.#options.dryRun ? "Preview failed: " : "";
+    const prefix = this.options.dryRun ? "Preview failed: " : "";
     const urn = isInternal(step) ? "" : urnOf(step);
-    this.#events.diagnostic({ urn, severity: "error", message: prefix + messageOf(problem) });
-    this.#events.failed(step);
+    this.events.diagnostic({ urn, severity: "error", message: prefix + messageOf(problem) });
+    this.events.failed(step);
   }
 
   async #recordIntent(step: Step): Promise<void> {
-    switch (step.op) {
-      case "create":
-      case "create-replacement":
-        return this.#journal?.begin(step.new, "creating");
-      case "update":
-        return this.#journal?.begin(step.new, "updating");
-      case "delete":
-      case "delete-replaced":
-        return this.#journal?.begin(step.old, "deleting");
-      case "import":
-        return this.#journal?.begin(step.new, "importing");
-      case "same":
-      case "replace":
-      case "refresh":
-      case "remove-pending-replace":
-        return;
-    }
+    const intent = INTENTS[step.op];
+    if (intent !== undefined) await this.journal?.begin(subjectOf(step), intent);
   }
 
   async #recordResult(step: Step, isDone: boolean): Promise<void> {
-    const journal = this.#journal;
+    const journal = this.journal;
     if (journal === undefined) return;
+    if (!isDone) return INTENTS[step.op] && journal.abandon(subjectOf(step));
     switch (step.op) {
       case "same":
-        if (isDone && step.old !== undefined) journal.unchanged(step.old, step.new);
+        if (step.old !== undefined) journal.unchanged(step.old, step.new);
         return;
       case "create":
       case "create-replacement":
-        if (!isDone) return journal.abandon(step.new);
-        return journal.replaced(step.old?.pendingReplacement ? step.old : undefined, step.new);
       case "update":
-        return isDone ? journal.replaced(step.old, step.new) : journal.abandon(step.new);
+      case "import": {
+        const isSuperseded = step.op === "update" || step.old?.pendingReplacement === true;
+        return journal.replaced(isSuperseded ? step.old : undefined, step.new);
+      }
       case "delete":
       case "delete-replaced":
-        return isDone && !step.old.pendingReplacement ? journal.removed(step.old) : journal.abandon(step.old);
+        return step.old.pendingReplacement ? journal.abandon(step.old) : journal.removed(step.old);
       case "remove-pending-replace":
-        return isDone ? journal.removed(step.old) : undefined;
-      case "import":
-        return isDone ? journal.replaced(undefined, step.new) : journal.abandon(step.new);
+        return journal.removed(step.old);
       case "replace":
       case "refresh":
         return;
     }
   }
 }
+
+/** What the journal calls an operation that has begun. Others change nothing by themselves. */
+const INTENTS: Readonly<Partial<Record<Op, OperationType>>> = {
+  create: "creating",
+  "create-replacement": "creating",
+  update: "updating",
+  delete: "deleting",
+  "delete-replaced": "deleting",
+  import: "importing",
+};
 
 /** Whether a step is hidden from users: one of the default provider, or the end of an interrupted replacement. */
 export function isInternal(step: Step): boolean {

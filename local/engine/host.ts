@@ -1,5 +1,4 @@
 /** The dynamic provider host: one process per operation, started as the CLI starts it. */
-import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { credentials } from "@grpc/grpc-js";
@@ -62,15 +61,10 @@ async function readPort(child: NodeProcess, message: (line: string) => void): Pr
       if (Number.isInteger(port)) resolve(port);
       else reject(new CommandError(`the dynamic provider host wrote an invalid port: ${line}`));
     });
-    rejectAtEnd(child, reject);
-  });
-}
-
-function rejectAtEnd(child: ChildProcess, reject: (error: Error) => void): void {
-  child.on("error", reject);
-  child.on("close", (code) => {
-    reject(
-      new CommandError(`the dynamic provider host ended before it was ready (exit code ${String(code)})`),
-    );
+    child.on("error", reject);
+    child.on("close", (code) => {
+      const ended = `the dynamic provider host ended before it was ready (exit code ${String(code)})`;
+      reject(new CommandError(ended));
+    });
   });
 }

@@ -6,6 +6,7 @@ import { providerInputs } from "./lifecycle";
 import { finishRun, withRunContext, type RunContext, type Outcome, type Run } from "./run-context";
 import { PROVIDER_KEY } from "./provider";
 import { newState, type ResourceState } from "./state";
+import { json, properties } from "./state-json";
 import type { Step } from "./steps";
 import {
   defaultProviderUrn,
@@ -18,10 +19,7 @@ import {
   rootStackUrn,
   type Urn,
 } from "./urn";
-import { decode, type Json, type JsonMap, type Value, type ValueMap } from "./values";
-
-const json = z.json() as z.ZodType<Json>;
-const properties = z.record(z.string(), json);
+import { decode, mapValues, type JsonMap, type Value, type ValueMap } from "./values";
 
 const importFileSchema = z.strictObject({
   resources: z
@@ -90,20 +88,18 @@ export async function importResources(
 
 class Importer {
   readonly #known: Map<Urn, ResourceState>;
-  readonly #context: RunContext;
-  readonly #file: ImportFile;
-  readonly #protect: boolean;
 
-  constructor(context: RunContext, file: ImportFile, protect: boolean) {
-    this.#context = context;
-    this.#file = file;
-    this.#protect = protect;
+  constructor(
+    readonly context: RunContext,
+    readonly file: ImportFile,
+    readonly protect: boolean,
+  ) {
     const { base } = context.run;
     this.#known = new Map(base.resources.filter((state) => !state.delete).map((state) => [state.urn, state]));
   }
 
   async run(): Promise<void> {
-    const { executor, run } = this.#context;
+    const { executor, run } = this.context;
     const { stack, project } = run;
     const existing = run.base.resources
       .filter((state) => !state.delete)
@@ -115,18 +111,18 @@ class Importer {
     await this.#createIfMissing(
       newState({ urn: provider, type: PROVIDER_TYPE, custom: true, inputs: providerInputs(run.config) }),
     );
-    for (const spec of this.#file.resources) await this.#importOne(spec, root, provider);
+    for (const spec of this.file.resources) await this.#importOne(spec, root, provider);
   }
 
   /** Creates the resource unless the state already has it. */
   async #createIfMissing(state: ResourceState): Promise<void> {
     if (this.#known.has(state.urn)) return;
     this.#known.set(state.urn, state);
-    await this.#context.executor.submit([{ op: "create", new: state, respond: () => undefined }]);
+    await this.context.executor.submit([{ op: "create", new: state, respond: () => undefined }]);
   }
 
   async #importOne(spec: Spec, root: Urn, providerUrn: Urn): Promise<void> {
-    const { executor, run, providers } = this.#context;
+    const { executor, run, providers } = this.context;
     const name = spec.logicalName ?? spec.name;
     const urn = makeUrn({ stack: run.stack, project: run.project.name, parent: root, type: spec.type, name });
     const id = spec.id ?? "";
@@ -149,7 +145,7 @@ class Importer {
       outputs: readMap(spec.outputs ?? {}),
       parent: root,
       provider: reference,
-      protect: this.#protect,
+      protect: this.protect,
       created: now,
       modified: now,
     });
@@ -164,14 +160,14 @@ class Importer {
   #refuseOther(old: ResourceState, id: string): void {
     if (old.id === id) return;
     const message = `resource '${old.urn}' already exists`;
-    this.#context.run.events.diagnostic({ urn: old.urn, severity: "error", message });
-    this.#context.executor.failed = true;
-    this.#context.executor.stop();
+    this.context.run.events.diagnostic({ urn: old.urn, severity: "error", message });
+    this.context.executor.failed = true;
+    this.context.executor.stop();
   }
 
   /** Warns about invalid inputs. They're imported anyway, and the next update reports them in full. */
   async #warnOfFailures(state: ResourceState): Promise<void> {
-    const { providers, run } = this.#context;
+    const { providers, run } = this.context;
     const { failures } = await providers.get(state.provider).check(state.urn, state.inputs, state.inputs);
     for (const { property, reason } of failures) {
       const message = `${state.type} resource '${nameOf(state.urn)}': property ${property} has a problem: ${reason}`;
@@ -188,5 +184,5 @@ function readMap(map: JsonMap): ValueMap {
     if (value !== undefined) return decode(value, open);
     throw new UnsupportedError("encrypted secrets in an import file", "write them as `plaintext`");
   };
-  return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, decode(value, open)]));
+  return mapValues(map, (value) => decode(value, open));
 }

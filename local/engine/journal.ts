@@ -13,13 +13,10 @@ export class Journal {
   #writing: Promise<void> = Promise.resolve();
   #queued: Promise<void> | undefined;
 
-  readonly #base: Deployment;
-  readonly #save: (deployment: Deployment) => Promise<void>;
-
-  constructor(base: Deployment, save: (deployment: Deployment) => Promise<void>) {
-    this.#base = base;
-    this.#save = save;
-  }
+  constructor(
+    readonly base: Deployment,
+    readonly save: (deployment: Deployment) => Promise<void>,
+  ) {}
 
   async begin(state: ResourceState, type: OperationType): Promise<void> {
     this.#operations.set(state, type);
@@ -57,7 +54,7 @@ export class Journal {
       .catch(() => undefined)
       .then(async () => {
         this.#queued = undefined;
-        await this.#save(this.#snapshot());
+        await this.save(this.#snapshot());
       });
     this.#writing = this.#queued;
     await this.#queued;
@@ -65,9 +62,9 @@ export class Journal {
 
   /** Returns the state to write. Pending creates of an earlier operation stay until the user clears them. */
   #snapshot(): Deployment {
-    const alive = [...this.#current, ...this.#base.resources].filter((state) => !this.#done.has(state));
+    const alive = [...this.#current, ...this.base.resources].filter((state) => !this.#done.has(state));
     const running = [...this.#operations].map(([resource, type]): PendingOperation => ({ resource, type }));
-    const unresolved = this.#base.pendingOperations.filter(({ type }) => type === "creating");
+    const unresolved = this.base.pendingOperations.filter(({ type }) => type === "creating");
     return { resources: alive, pendingOperations: [...running, ...unresolved] };
   }
 }

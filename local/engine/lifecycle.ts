@@ -34,17 +34,15 @@ export function providerInputs(config: Config): ValueMap {
 export class Providers implements Lifecycle {
   readonly #byReference = new Map<string, DynamicProvider>();
   readonly #hosts: { provider: string | undefined; host: Host }[] = [];
-  readonly #run: HostRun;
-  readonly #dryRun: boolean;
 
-  constructor(run: HostRun, dryRun: boolean) {
-    this.#run = run;
-    this.#dryRun = dryRun;
-  }
+  constructor(
+    readonly run: HostRun,
+    readonly dryRun: boolean,
+  ) {}
 
   /** Starts a host early, even if it may not be needed, because that takes half a second. */
   warmUp(): void {
-    this.#hosts.push({ provider: undefined, host: new Host(this.#run) });
+    this.#hosts.push({ provider: undefined, host: new Host(this.run) });
   }
 
   async stop(): Promise<void> {
@@ -66,7 +64,7 @@ export class Providers implements Lifecycle {
   }
 
   async create(state: ResourceState): Promise<CreatedResource> {
-    const id = this.#dryRun ? UNKNOWN_ID : randomUUID();
+    const id = this.dryRun ? UNKNOWN_ID : randomUUID();
     await this.#configure(state.urn, id, state.inputs);
     return { id, outputs: state.inputs };
   }
@@ -104,7 +102,7 @@ export class Providers implements Lifecycle {
   }
 
   async #configure(urn: Urn, id: string, config: ValueMap): Promise<void> {
-    const provider = new DynamicProvider(await this.#hostFor(urn, config).client, this.#dryRun);
+    const provider = new DynamicProvider(await this.#hostFor(urn, config).client, this.dryRun);
     await provider.configure(urn, id, config);
     this.#byReference.set(providerReference(urn, id), provider);
   }
@@ -119,7 +117,7 @@ export class Providers implements Lifecycle {
       this.#hosts.find((each) => each.provider === key) ??
       this.#hosts.find((each) => each.provider === undefined);
     if (entry === undefined) {
-      entry = { provider: key, host: new Host(this.#run) };
+      entry = { provider: key, host: new Host(this.run) };
       this.#hosts.push(entry);
     }
     entry.provider = key;

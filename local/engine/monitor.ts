@@ -85,22 +85,19 @@ const FEATURES_NOT_OFFERED = new Set(["resourceReferences", "outputValues"]);
 
 function monitorService(registrar: Registrar): IResourceMonitorServer {
   const refusing = (feature: string) => handle(() => registrar.refuse(new UnsupportedError(feature)));
-  const register = async (request: RegisterResourceRequest): Promise<RegisterResourceResponse> => {
-    let goal;
+  const reading = async <T>(read: () => T): Promise<T> => {
     try {
-      goal = goalOf(request);
+      return read();
     } catch (error) {
       return registrar.refuse(error);
     }
+  };
+  const register = async (request: RegisterResourceRequest): Promise<RegisterResourceResponse> => {
+    const goal = await reading(() => goalOf(request));
     return registeredResponse(await registrar.register(goal));
   };
   const registerOutputs = async (request: RegisterResourceOutputsRequest): Promise<Empty> => {
-    let outputs;
-    try {
-      outputs = mapFromWire(fromStruct(request.getOutputs()));
-    } catch (error) {
-      return registrar.refuse(error);
-    }
+    const outputs = await reading(() => mapFromWire(fromStruct(request.getOutputs())));
     await registrar.registerOutputs(request.getUrn(), outputs);
     return new Empty();
   };

@@ -26,6 +26,18 @@ interface PlanContext {
   readonly events: Events;
 }
 
+/** A resource that the program registers. */
+interface Registration {
+  readonly goal: Goal;
+  readonly old: ResourceState | undefined;
+  readonly state: ResourceState;
+  readonly lifecycle: Lifecycle | undefined;
+  readonly isTargeted: boolean;
+  readonly respond: (registered: Registered) => void;
+}
+/** A registered resource that the state already has. */
+type KnownRegistration = Registration & { readonly old: ResourceState };
+
 export class Planner {
   readonly olds: ReadonlyMap<Urn, ResourceState>;
   /** Whether a problem makes the operation fail. Planning continues, to find other problems. */
@@ -39,10 +51,8 @@ export class Planner {
   readonly #keysOfDependents = new Map<Urn, readonly string[]>();
   readonly #aliasOf = new Map<Urn, Urn>();
   readonly #renamedTo = new Map<Urn, Urn>();
-  readonly #context: PlanContext;
 
-  constructor(context: PlanContext) {
-    this.#context = context;
+  constructor(readonly context: PlanContext) {
     this.olds = new Map(context.base.filter((state) => !state.delete).map((state) => [state.urn, state]));
   }
 
@@ -52,16 +62,16 @@ export class Planner {
     const state = this.#stateFor(urn, goal, old);
     const lifecycle = this.#lifecycleOf(state);
     const isTargeted = this.#isTargeted(urn);
-    const isReplacement = this.#deleted.has(urn) || this.#context.targets.isReplaced(urn);
-    state.inputs = await this.#checkedInputs({ urn, goal, old, state, lifecycle, isTargeted, isReplacement });
-    if (this.#deleted.has(urn) && old !== undefined) return this.#recreate(old, state, respond);
-    if (old === undefined) return this.#create(state, isTargeted, respond);
+    const registration = { goal, old, state, lifecycle, isTargeted, respond };
+    state.inputs = await this.#checkedInputs(registration);
+    if (old === undefined) return this.#create(registration);
+    if (this.#deleted.has(urn)) return this.#recreate(old, state, respond);
     if (!isTargeted) return this.#keepUntargeted(old, respond);
-    return this.#change({ goal, old, state, lifecycle, respond });
+    return this.#change({ ...registration, old });
   }
 
   #urnFor(goal: Goal): Urn {
-    const { stack, project } = this.#context;
+    const { stack, project } = this.context;
     if (goal.parent !== "" && !this.#registered.has(goal.parent)) {
       throw new CommandError(`could not find parent resource ${goal.parent}`);
     }
@@ -114,33 +124,33 @@ export class Planner {
 
   #lifecycleOf(state: ResourceState): Lifecycle | undefined {
     if (!state.custom) return undefined;
-    return isProviderType(state.type) ? this.#context.providers : this.#context.providers.get(state.provider);
+    return isProviderType(state.type) ? this.context.providers : this.context.providers.get(state.provider);
   }
 
   /** Whether the operation covers a resource. Targets never exclude providers or the stack itself. */
   #isTargeted(urn: Urn): boolean {
-    return isRootStack(urn) || isProviderType(typeOf(urn)) || this.#context.targets.includes(urn);
+    return isRootStack(urn) || isProviderType(typeOf(urn)) || this.context.targets.includes(urn);
   }
 
-  async #checkedInputs(of: {
-    urn: Urn;
-    goal: Goal;
-    old: ResourceState | undefined;
-    state: ResourceState;
-    lifecycle: Lifecycle | undefined;
-    isTargeted: boolean;
-    isReplacement: boolean;
-  }): Promise<ValueMap> {
-    const { urn, goal, old, lifecycle } = of;
-    if (old !== undefined && !of.isTargeted) return old.inputs;
+  async #checkedInputs({ goal, old, state, lifecycle, isTargeted }: Registration): Promise<ValueMap> {
+    if (old !== undefined && !isTargeted) return old.inputs;
     const wanted = old === undefined ? goal.inputs : resetTo(old.inputs, goal.inputs, goal.ignoreChanges);
-    if (lifecycle === undefined || !of.isTargeted) return wanted;
-    const isFresh = old === undefined || of.isReplacement;
-    const checked = isFresh
-      ? await lifecycle.check(urn, {}, goal.inputs)
-      : await lifecycle.check(urn, old.inputs, wanted);
-    this.#reportCheckFailures(of.state, checked.failures);
-    return checked.inputs;
+    if (lifecycle === undefined || !isTargeted) return wanted;
+    const { urn } = state;
+    const isReplacement = this.#deleted.has(urn) || this.context.targets.isReplaced(urn);
+    if (old === undefined || isReplacement) return this.#checked(lifecycle, state, {}, goal.inputs);
+    return this.#checked(lifecycle, state, old.inputs, wanted);
+  }
+
+  async #checked(
+    lifecycle: Lifecycle,
+    state: ResourceState,
+    olds: ValueMap,
+    news: ValueMap,
+  ): Promise<ValueMap> {
+    const { inputs, failures } = await lifecycle.check(state.urn, olds, news);
+    this.#reportCheckFailures(state, failures);
+    return inputs;
   }
 
   #reportCheckFailures(state: ResourceState, failures: readonly CheckFailure[]): void {
@@ -150,7 +160,7 @@ export class Planner {
         property === ""
           ? `${subject} has a problem: ${reason}`
           : `${subject}: property ${property} value ${redactedValue(state.inputs, property)} has a problem: ${reason}`;
-      this.#context.events.diagnostic({ urn: state.urn, severity: "error", message });
+      this.context.events.diagnostic({ urn: state.urn, severity: "error", message });
     }
     if (failures.length > 0) throw new AlreadyReported(`resource ${state.urn} is invalid`);
   }
@@ -159,19 +169,14 @@ export class Planner {
   #recreate(old: ResourceState, state: ResourceState, respond: (registered: Registered) => void): Step[] {
     this.#deleted.delete(state.urn);
     this.#kept.add(state.urn);
+    const replaceKeys = this.#keysOfDependents.get(state.urn) ?? [];
     return [
       { op: "replace", old, new: state },
-      {
-        op: "create-replacement",
-        old,
-        new: state,
-        replaceKeys: this.#keysOfDependents.get(state.urn) ?? [],
-        respond,
-      },
+      { op: "create-replacement", old, new: state, replaceKeys, respond },
     ];
   }
 
-  #create(state: ResourceState, isTargeted: boolean, respond: (registered: Registered) => void): Step[] {
+  #create({ state, isTargeted, respond }: Registration): Step[] {
     if (!isTargeted) {
       this.#kept.add(state.urn);
       this.#skipped.add(state.urn);
@@ -189,7 +194,7 @@ export class Planner {
     // The CLI's own words, with its slip.
     const message = `Resource '${state.urn}' depends on '${missing}' which was was not specified in --target list.`;
     const refused = this.#refused(state.urn, message);
-    if (!this.#context.dryRun) throw refused;
+    if (!this.context.dryRun) throw refused;
   }
 
   #keepUntargeted(old: ResourceState, respond: (registered: Registered) => void): Step[] {
@@ -203,25 +208,16 @@ export class Planner {
     return [...before, { op: "same", old, new: { ...old, id: "" }, respond }];
   }
 
-  async #change(of: {
-    goal: Goal;
-    old: ResourceState;
-    state: ResourceState;
-    lifecycle: Lifecycle | undefined;
-    respond: (registered: Registered) => void;
-  }): Promise<Step[]> {
-    const { old, state, lifecycle, respond } = of;
+  async #change(registration: KnownRegistration): Promise<Step[]> {
+    const { old, state, lifecycle, respond } = registration;
     const difference = await this.#differenceBetween(old, state, lifecycle);
     this.#refuseSkippedDependencies(state);
-    const reasons = { replaceKeys: difference.replaceKeys, changedKeys: difference.changedKeys };
-    if ((difference.changes && difference.replaceKeys.length > 0) || old.pendingReplacement) {
-      return this.#replace({ ...of, difference, reasons });
-    }
+    const { changes, deleteBeforeReplace, ...reasons } = difference;
+    if ((changes && reasons.replaceKeys.length > 0) || old.pendingReplacement)
+      return this.#replace(registration, deleteBeforeReplace, reasons);
     this.#kept.add(state.urn);
     // Retry an unfinished resource even if nothing differs.
-    if (difference.changes || old.initErrors.length > 0) {
-      return [{ op: "update", old, new: state, respond, ...reasons }];
-    }
+    if (changes || old.initErrors.length > 0) return [{ op: "update", old, new: state, respond, ...reasons }];
     return [{ op: "same", old, new: state, respond }];
   }
 
@@ -231,33 +227,25 @@ export class Planner {
     lifecycle: Lifecycle | undefined,
   ): Promise<Difference> {
     const plain = { changedKeys: [], deleteBeforeReplace: false };
-    if (this.#context.targets.isReplaced(state.urn)) return { ...plain, changes: true, replaceKeys: ["id"] };
+    if (this.context.targets.isReplaced(state.urn)) return { ...plain, changes: true, replaceKeys: ["id"] };
     if (old.custom !== state.custom) return { ...plain, changes: true, replaceKeys: ["provider"] };
     if (lifecycle === undefined)
       return { ...plain, changes: !equalMaps(old.inputs, state.inputs), replaceKeys: [] };
     return differenceOf(lifecycle, old, old.inputs, old.outputs ?? {}, state.inputs);
   }
 
-  async #replace(of: {
-    goal: Goal;
-    old: ResourceState;
-    state: ResourceState;
-    lifecycle: Lifecycle | undefined;
-    respond: (registered: Registered) => void;
-    difference: Difference;
-    reasons: Pick<Difference, "replaceKeys" | "changedKeys">;
-  }): Promise<Step[]> {
-    const { goal, old, state, lifecycle, respond, reasons } = of;
+  async #replace(
+    { goal, old, state, lifecycle, respond }: KnownRegistration,
+    deleteFirst: boolean,
+    reasons: Pick<Difference, "replaceKeys" | "changedKeys">,
+  ): Promise<Step[]> {
     this.#refuseProtected(old, state);
     this.#kept.add(state.urn);
     // The inputs were checked against the old resource. Its replacement has none.
-    if (lifecycle !== undefined && !this.#context.targets.isReplaced(state.urn)) {
-      const checked = await lifecycle.check(state.urn, {}, goal.inputs);
-      this.#reportCheckFailures(state, checked.failures);
-      state.inputs = checked.inputs;
-    }
+    if (lifecycle !== undefined && !this.context.targets.isReplaced(state.urn))
+      state.inputs = await this.#checked(lifecycle, state, {}, goal.inputs);
     const replace: Step = { op: "replace", old, new: state, ...reasons };
-    if (goal.deleteBeforeReplace ?? of.difference.deleteBeforeReplace) {
+    if (goal.deleteBeforeReplace ?? deleteFirst) {
       return [
         ...(await this.#deleteDependents(old)),
         ...(await this.#deleteFirst(old)),
@@ -278,14 +266,14 @@ export class Planner {
       "To unprotect the resource, remove the `protect` flag from the resource in your Pulumi program and run `pulumi up`";
     const refused = this.#refused(state.urn, message);
     // A preview continues, to show what would be replaced and why.
-    if (!this.#context.dryRun) throw refused;
+    if (!this.context.dryRun) throw refused;
   }
 
   /**
    * Deletes a resource before its replacement is created. Skips the delete if an interrupted operation already did it.
    */
   async #deleteFirst(old: ResourceState): Promise<Step[]> {
-    await this.#context.providers.ensure(old.provider, this.olds);
+    await this.context.providers.ensure(old.provider, this.olds);
     return old.pendingReplacement ? [] : [{ op: "delete-replaced", old, replacementFollows: true }];
   }
 
@@ -293,7 +281,7 @@ export class Planner {
   async #deleteDependents(root: ResourceState): Promise<Step[]> {
     const steps: Step[] = [];
     const settled = new Set([...this.#kept, ...this.#created, ...this.#deleted]);
-    const dependents = await dependentsToReplace(root, this.#context.base, settled, this.#context.providers);
+    const dependents = await dependentsToReplace(root, this.context.base, settled, this.context.providers);
     for (const { state, keys } of dependents.reverse()) {
       if (this.#deletedStates.has(state)) continue;
       this.#keysOfDependents.set(state.urn, keys);
@@ -319,7 +307,7 @@ export class Planner {
 
   /** Shows an error, because of which the operation fails. A preview may continue, to find other problems. */
   #refused(urn: Urn, message: string): AlreadyReported {
-    this.#context.events.diagnostic({ urn, severity: "error", message });
+    this.context.events.diagnostic({ urn, severity: "error", message });
     this.sawError = true;
     return new AlreadyReported(message);
   }
@@ -332,13 +320,13 @@ export class Planner {
   async planDeletes(): Promise<{ untargeted: Step[]; deletes: (DeleteStep | ForgetStep)[] }> {
     const untargeted: Step[] = [];
     const deletes: (DeleteStep | ForgetStep)[] = [];
-    for (const state of this.#context.base) {
+    for (const state of this.context.base) {
       if (state.delete ? this.#deletedStates.has(state) : this.#isKept(state)) continue;
-      if (!this.#context.targets.includes(state.urn)) {
+      if (!this.context.targets.includes(state.urn)) {
         if (!state.delete) untargeted.push({ op: "same", old: state, new: { ...state, id: "" } });
         continue;
       }
-      await this.#context.providers.ensure(state.provider, this.olds);
+      await this.context.providers.ensure(state.provider, this.olds);
       this.#deleted.add(state.urn);
       deletes.push(deleteStep(state));
     }
@@ -354,7 +342,7 @@ export class Planner {
   #refuseOrphans(untargeted: readonly Step[], deletes: readonly (DeleteStep | ForgetStep)[]): void {
     const left = new Set(untargeted.map((step) => step.old));
     const orphans = new Set(
-      deletes.flatMap(({ old }) => dependentsOf(old, this.#context.base, new Set(), true)),
+      deletes.flatMap(({ old }) => dependentsOf(old, this.context.base, new Set(), true)),
     );
     for (const { urn } of [...orphans].filter((state) => left.has(state))) {
       const message =
@@ -362,7 +350,7 @@ export class Planner {
         "Either include resource in --target list or pass --target-dependents to proceed.";
       this.#refused(urn, message);
     }
-    if (this.sawError && !this.#context.dryRun) throw new AlreadyReported("delete untargeted resource");
+    if (this.sawError && !this.context.dryRun) throw new AlreadyReported("delete untargeted resource");
   }
 }
 

@@ -20,19 +20,14 @@ interface PreviewStep {
   readonly detailedDiff: null;
 }
 
-interface DigestOptions {
-  readonly config: Config;
-  readonly showSames: boolean;
-}
-
 export class Digest implements Events {
   readonly #steps: PreviewStep[] = [];
   readonly #diagnostics: { urn?: Urn; message: string; severity: string }[] = [];
-  readonly #options: DigestOptions;
 
-  constructor(options: DigestOptions) {
-    this.#options = options;
-  }
+  constructor(
+    readonly config: Config,
+    readonly showSames: boolean,
+  ) {}
 
   diagnostic({ urn, severity, message }: Diagnostic): void {
     if (severity === "debug") return;
@@ -58,10 +53,10 @@ export class Digest implements Events {
 
   toJson(counts: Counts, seconds: number): string {
     const config = Object.fromEntries(
-      [...this.#options.config].map(([key, { secret, value }]) => [key, secret ? "[secret]" : value]),
+      [...this.config].map(([key, { secret, value }]) => [key, secret ? "[secret]" : value]),
     );
     const digest = {
-      ...(this.#options.config.size > 0 && { config }),
+      ...(this.config.size > 0 && { config }),
       ...(this.#steps.length > 0 && { steps: this.#steps }),
       ...(this.#diagnostics.length > 0 && { diagnostics: this.#diagnostics }),
       duration: Math.round(seconds * 1e9),
@@ -73,8 +68,7 @@ export class Digest implements Events {
   #isShown(step: Step): boolean {
     if (isInternal(step)) return false;
     if (isRootStack(subjectOf(step).urn)) return true;
-    if (step.op === "same")
-      return this.#options.showSames || (step.old?.protect ?? false) !== step.new.protect;
+    if (step.op === "same") return this.showSames || (step.old?.protect ?? false) !== step.new.protect;
     return isLogical(step) || step.op === "refresh";
   }
 }

@@ -14,8 +14,8 @@ interface ProgramRun {
   readonly config: Config;
   readonly dryRun: boolean;
   readonly parallel: number;
-  readonly engineAddress: string;
-  readonly monitorAddress: string;
+  /** Where the engine serves both of its services. */
+  readonly address: string;
   readonly env: NodeJS.ProcessEnv;
   readonly lines: LineHandlers;
 }
@@ -74,8 +74,8 @@ export function resolveSdk(project: Project, command: "run" | "dynamic-provider"
 
 function programArguments(run: ProgramRun): string[] {
   const flags: Readonly<Record<string, string>> = {
-    monitor: run.monitorAddress,
-    engine: run.engineAddress,
+    monitor: run.address,
+    engine: run.address,
     organization: "organization",
     project: run.project.name,
     "root-directory": run.project.root,

@@ -4,7 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { Document, parseDocument } from "yaml";
 import { z } from "zod";
-import { CommandError, EXIT, isMissing, UnsupportedError } from "./errors";
+import { CommandError, EXIT, unlessMissing, UnsupportedError } from "./errors";
 import type { Crypter } from "./secrets";
 
 export interface Project {
@@ -117,25 +117,15 @@ export type Config = ReadonlyMap<string, ConfigEntry>;
 
 /** Edits Pulumi.<stack>.yaml in place. Comments and settings that this engine doesn't know stay as they are. */
 export class StackSettings {
-  readonly #project: Project;
-  readonly #document: Document;
-
   private constructor(
     readonly file: string,
-    project: Project,
-    document: Document,
-  ) {
-    this.#project = project;
-    this.#document = document;
-  }
+    readonly project: Project,
+    readonly document: Document,
+  ) {}
 
   static async read(project: Project, stack: string): Promise<StackSettings> {
     const file = path.join(project.root, `Pulumi.${stack}.yaml`);
-    const text = await readFile(file, "utf8").catch((error: unknown) => {
-      if (isMissing(error)) return "";
-      throw error;
-    });
-    const parsed = parseDocument(text);
+    const parsed = parseDocument(await unlessMissing(readFile(file, "utf8"), ""));
     const document = parsed.contents === null ? new Document({}) : parsed;
     const settings = new StackSettings(file, project, document);
     for (const key of ["secretsprovider", "encryptedkey", "environment"]) {
@@ -145,12 +135,12 @@ export class StackSettings {
   }
 
   get salt(): string | undefined {
-    const salt: unknown = this.#document.get("encryptionsalt");
+    const salt: unknown = this.document.get("encryptionsalt");
     return typeof salt === "string" ? salt : undefined;
   }
 
   setSalt(salt: string): void {
-    this.#document.set("encryptionsalt", salt);
+    this.document.set("encryptionsalt", salt);
   }
 
   get hasSecrets(): boolean {
@@ -162,7 +152,7 @@ export class StackSettings {
     const result = new Map<string, ConfigEntry>();
     for (const [key, value] of this.#rawValues()) {
       result.set(
-        qualifiedKey(this.#project.name, key),
+        qualifiedKey(this.project.name, key),
         isSecure(value)
           ? { value: (await crypter()).decrypt(value.secure), secret: true }
           : { value: plainConfig(key, value), secret: false },
@@ -172,24 +162,24 @@ export class StackSettings {
   }
 
   setValue(key: string, value: string | { secure: string }): void {
-    const qualified = qualifiedKey(this.#project.name, key);
-    if (!this.#document.has("config")) this.#document.set("config", this.#document.createNode({}));
-    this.#document.setIn(["config", qualified], this.#document.createNode(value));
+    const qualified = qualifiedKey(this.project.name, key);
+    if (!this.document.has("config")) this.document.set("config", this.document.createNode({}));
+    this.document.setIn(["config", qualified], this.document.createNode(value));
   }
 
   removeValue(key: string): void {
-    this.#document.deleteIn(["config", qualifiedKey(this.#project.name, key)]);
-    if (this.#rawValues().size === 0) this.#document.delete("config");
+    this.document.deleteIn(["config", qualifiedKey(this.project.name, key)]);
+    if (this.#rawValues().size === 0) this.document.delete("config");
   }
 
   async save(): Promise<void> {
-    await writeFile(this.file, this.#document.toString({ lineWidth: 0 }));
+    await writeFile(this.file, this.document.toString({ lineWidth: 0 }));
   }
 
   #rawValues(): Map<string, z.infer<typeof configValue>> {
     const parsed = z
       .looseObject({ config: z.record(z.string(), configValue).nullish() })
-      .safeParse(this.#document.toJS());
+      .safeParse(this.document.toJS());
     if (!parsed.success) throw new CommandError(`${this.file}: ${z.prettifyError(parsed.error)}`);
     return new Map(Object.entries(parsed.data.config ?? {}));
   }

@@ -73,13 +73,10 @@ function listOf(reasons: readonly string[]): string {
 export const PROVIDER_KEY = "__provider";
 
 export class DynamicProvider {
-  readonly #client: ResourceProviderClient;
-  readonly #dryRun: boolean;
-
-  constructor(client: ResourceProviderClient, dryRun: boolean) {
-    this.#client = client;
-    this.#dryRun = dryRun;
-  }
+  constructor(
+    readonly client: ResourceProviderClient,
+    readonly dryRun: boolean,
+  ) {}
 
   async configure(urn: Urn, id: string, config: ValueMap): Promise<void> {
     const request = withResource(new ConfigureRequest(), urn)
@@ -87,7 +84,7 @@ export class DynamicProvider {
       .setAcceptsecrets(true)
       .setAcceptresources(true)
       .setArgs(toStruct(toWireMap(config)));
-    await send<ConfigureResponse>((done) => this.#client.configure(request, done));
+    await send<ConfigureResponse>((done) => this.client.configure(request, done));
   }
 
   async check(
@@ -98,9 +95,9 @@ export class DynamicProvider {
     const request = withResource(new CheckRequest(), urn)
       .setOlds(toStruct(toPlainMap(olds)))
       .setNews(toStruct(toPlainMap(news)));
-    const response = await send<CheckResponse>((done) => this.#client.check(request, done)).catch(rethrow);
+    const response = await send<CheckResponse>((done) => this.client.check(request, done)).catch(rethrow);
     return {
-      inputs: markSecretsLike(this.#known(fromStruct(response.getInputs())), news),
+      inputs: this.#received(response.getInputs(), news),
       failures: response.getFailuresList().map((failure) => ({
         property: failure.getProperty(),
         reason: failure.getReason(),
@@ -119,7 +116,7 @@ export class DynamicProvider {
       .setOldInputs(toStruct(toPlainMap(oldInputs)))
       .setOlds(toStruct(toPlainMap(oldOutputs)))
       .setNews(toStruct(toPlainMap(news)));
-    const response = await send<DiffResponse>((done) => this.#client.diff(request, done)).catch(rethrow);
+    const response = await send<DiffResponse>((done) => this.client.diff(request, done)).catch(rethrow);
     return {
       changes: CHANGES[response.getChanges()],
       replaceKeys: response.getReplacesList(),
@@ -130,31 +127,28 @@ export class DynamicProvider {
 
   /** Creates a resource. A preview only returns the inputs as outputs. */
   async create(state: ResourceState): Promise<CreatedResource> {
-    if (this.#dryRun) return { id: "", outputs: state.inputs };
+    if (this.dryRun) return { id: "", outputs: state.inputs };
     const request = withResource(new CreateRequest(), state.urn).setProperties(
       toStruct(toPlainMap(state.inputs)),
     );
-    const response = await send<CreateResponse>((done) => this.#client.create(request, done)).catch(
+    const response = await send<CreateResponse>((done) => this.client.create(request, done)).catch(
       (error: unknown) => this.#throwUnfinished(error, state.inputs),
     );
     if (response.getId() === "") throw new Error("provider did not return an ID from Create");
-    return {
-      id: response.getId(),
-      outputs: markSecretsLike(this.#known(fromStruct(response.getProperties())), state.inputs),
-    };
+    return { id: response.getId(), outputs: this.#received(response.getProperties(), state.inputs) };
   }
 
   async update(old: ResourceState, state: ResourceState): Promise<ValueMap> {
-    if (this.#dryRun) return state.inputs;
+    if (this.dryRun) return state.inputs;
     const request = withResource(new UpdateRequest(), state.urn)
       .setId(old.id)
       .setOldInputs(toStruct(toPlainMap(old.inputs)))
       .setOlds(toStruct(toPlainMap(old.outputs ?? {})))
       .setNews(toStruct(toPlainMap(state.inputs)));
-    const response = await send<UpdateResponse>((done) => this.#client.update(request, done)).catch(
+    const response = await send<UpdateResponse>((done) => this.client.update(request, done)).catch(
       (error: unknown) => this.#throwUnfinished(error, state.inputs),
     );
-    return markSecretsLike(this.#known(fromStruct(response.getProperties())), state.inputs);
+    return this.#received(response.getProperties(), state.inputs);
   }
 
   /** Reads a resource. Undefined if it no longer exists, in which case the provider returns an empty ID. */
@@ -163,13 +157,13 @@ export class DynamicProvider {
       .setId(state.id)
       .setInputs(toStruct(toPlainMap(state.inputs)))
       .setProperties(toStruct(toPlainMap(state.outputs ?? {})));
-    const response = await send<ReadResponse>((done) => this.#client.read(request, done)).catch(rethrow);
+    const response = await send<ReadResponse>((done) => this.client.read(request, done)).catch(rethrow);
     if (response.getId() === "") return undefined;
     const inputs = response.getInputs();
     return {
       id: response.getId(),
-      outputs: markSecretsLike(this.#known(fromStruct(response.getProperties())), state.outputs ?? {}),
-      inputs: inputs && markSecretsLike(this.#known(fromStruct(inputs)), state.inputs),
+      outputs: this.#received(response.getProperties(), state.outputs ?? {}),
+      inputs: inputs && this.#received(inputs, state.inputs),
     };
   }
 
@@ -178,23 +172,23 @@ export class DynamicProvider {
       .setId(state.id)
       .setOldInputs(toStruct(toPlainMap(state.inputs)))
       .setProperties(toStruct(toPlainMap(state.outputs ?? {})));
-    await send<Empty>((done) => this.#client.delete(request, done)).catch(rethrow);
+    await send<Empty>((done) => this.client.delete(request, done)).catch(rethrow);
   }
 
-  /** Throws if a value is unknown outside a preview. */
-  #known(json: ReturnType<typeof fromStruct>): ValueMap {
-    const map = mapFromWire(json);
-    if (!this.#dryRun && containsUnknowns(map)) {
+  /** Reads values, which are as secret as those that were sent. Throws if one is unknown outside a preview. */
+  #received(struct: ReturnType<ReadResponse["getInputs"]>, sent: ValueMap): ValueMap {
+    const map = mapFromWire(fromStruct(struct));
+    if (!this.dryRun && containsUnknowns(map)) {
       const key = Object.keys(map).find((each) => containsUnknowns(map[each] ?? Unknown.value));
       throw new Error(`unexpected unknown property value for ${JSON.stringify(key)}`);
     }
-    return map;
+    return markSecretsLike(map, sent);
   }
 
   #throwUnfinished(error: unknown, inputs: ValueMap): never {
     const detail = initFailure(error);
     if (detail === undefined) return rethrow(error);
-    const outputs = markSecretsLike(this.#known(fromStruct(detail.getProperties())), inputs);
+    const outputs = this.#received(detail.getProperties(), inputs);
     throw new InitFailedError({ id: detail.getId(), outputs }, detail.getReasonsList());
   }
 }

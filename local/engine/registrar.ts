@@ -1,6 +1,7 @@
 /** Serves a program: plans its registrations one at a time, in order, and runs their steps in parallel. */
+import { RegisterResourceRequest } from "@pulumi/pulumi/proto/resource_pb";
 import { AlreadyReported, CommandError, messageOf } from "./errors";
-import type { Goal } from "./goal";
+import { goalOf, type Goal } from "./goal";
 import { EngineStopped } from "./grpc";
 import { providerInputs } from "./lifecycle";
 import type { RunContext, Run } from "./run-context";
@@ -41,11 +42,8 @@ export class ProgramRegistrar implements Registrar {
   #defaultProvider: Promise<string> | undefined;
   #stackOutputs: { urn: Urn; outputs: ValueMap } | undefined;
   #hasEnded = false;
-  readonly #run: Run;
 
-  constructor(run: Run) {
-    this.#run = run;
-  }
+  constructor(readonly run: Run) {}
 
   /** Serves the program. Resolves when it has registered all its resources, has failed, or was stopped. */
   async serveProgram(context: RunContext, planner: Planner, start: () => Program): Promise<Program> {
@@ -107,23 +105,12 @@ export class ProgramRegistrar implements Registrar {
    * configuration.
    */
   #defaultProviderReference(): Promise<string> {
-    const { config, project, stack } = this.#run;
-    this.#defaultProvider ??= this.#enqueue({
-      type: PROVIDER_TYPE,
-      name: "default",
-      custom: true,
-      inputs: providerInputs(config),
-      parent: "",
-      provider: "",
-      protect: undefined,
-      retainOnDelete: undefined,
-      deleteBeforeReplace: undefined,
-      dependencies: [],
-      propertyDependencies: {},
-      ignoreChanges: [],
-      additionalSecretOutputs: [],
-      aliases: [],
-    }).then(({ state }) => providerReference(defaultProviderUrn(stack, project.name), state.id));
+    const { config, project, stack } = this.run;
+    const request = new RegisterResourceRequest().setType(PROVIDER_TYPE).setName("default").setCustom(true);
+    const goal = { ...goalOf(request), inputs: providerInputs(config) };
+    this.#defaultProvider ??= this.#enqueue(goal).then(({ state }) =>
+      providerReference(defaultProviderUrn(stack, project.name), state.id),
+    );
     return this.#defaultProvider;
   }
 
@@ -192,7 +179,7 @@ export class ProgramRegistrar implements Registrar {
 
   #failRun(error: unknown): void {
     if (!(error instanceof AlreadyReported)) {
-      this.#run.events.diagnostic({ urn: "", severity: "error", message: messageOf(error) });
+      this.run.events.diagnostic({ urn: "", severity: "error", message: messageOf(error) });
     }
     const executor = this.#active?.context.executor;
     if (executor === undefined) return;

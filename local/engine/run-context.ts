@@ -45,7 +45,7 @@ export interface RunContext {
   readonly server: EngineServer;
 }
 
-interface Operation {
+export interface Operation {
   /** Serves the program. Undefined if the run doesn't have a program. */
   readonly registrar?: Registrar & { stopped(): void };
   readonly isRefresh?: boolean;

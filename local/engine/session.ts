@@ -47,17 +47,15 @@ export function shortName(name: string, project: Project): string {
 export class Session {
   #openedCrypter: Promise<Crypter> | undefined;
   readonly #deploymentJson: DeploymentJson;
-  readonly #env: NodeJS.ProcessEnv;
 
   private constructor(
     readonly project: Project,
     readonly store: StackStore,
     readonly settings: StackSettings,
     written: DeploymentJson,
-    env: NodeJS.ProcessEnv,
+    readonly env: NodeJS.ProcessEnv,
   ) {
     this.#deploymentJson = written;
-    this.#env = env;
   }
 
   static async open(environment: ProcessEnvironment, requested: string | undefined): Promise<Session> {
@@ -80,7 +78,7 @@ export class Session {
   }
 
   async #openCrypter(): Promise<Crypter> {
-    const passphrase = readPassphrase(this.#env);
+    const passphrase = readPassphrase(this.env);
     const salt = this.settings.salt ?? saltOf(this.#deploymentJson);
     const holdsSecrets =
       this.settings.hasSecrets || JSON.stringify(this.#deploymentJson).includes('"ciphertext"');
@@ -110,7 +108,7 @@ export class Session {
     const crypter = await this.crypter();
     const salt = saltOf(written);
     const isOwn = salt === undefined || salt === crypter.salt;
-    return readDeployment(written, isOwn ? crypter : await Crypter.open(readPassphrase(this.#env), salt));
+    return readDeployment(written, isOwn ? crypter : await Crypter.open(readPassphrase(this.env), salt));
   }
 
   async save(deployment: Deployment): Promise<void> {

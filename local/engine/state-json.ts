@@ -20,8 +20,8 @@ import {
   type ValueMap,
 } from "./values";
 
-const json = z.json() as z.ZodType<Json>;
-const properties = z.record(z.string(), json);
+export const json = z.json() as z.ZodType<Json>;
+export const properties = z.record(z.string(), json);
 
 const resourceSchema = z.looseObject({
   urn: z.string(),
@@ -116,28 +116,21 @@ function readResource(given: z.infer<typeof resourceSchema>, crypter: Crypter): 
       throw new UnsupportedError(`\`${field}\` in the state of ${given.urn}`);
     }
   }
-  const { inputs, outputs, ...rest } = given;
+  const { inputs, outputs, propertyDependencies, ...rest } = given;
   return newState({
-    urn: given.urn,
-    type: given.type,
-    custom: given.custom,
-    id: rest.id ?? "",
+    ...defined(rest),
     inputs: inputs ? readProperties(inputs, crypter) : {},
     outputs: outputs ? readProperties(outputs, crypter) : undefined,
-    parent: rest.parent ?? "",
-    provider: rest.provider ?? "",
-    protect: rest.protect ?? false,
-    retainOnDelete: rest.retainOnDelete ?? false,
-    delete: rest.delete ?? false,
-    pendingReplacement: rest.pendingReplacement ?? false,
-    dependencies: rest.dependencies ?? [],
-    propertyDependencies: mapValues(rest.propertyDependencies ?? {}, (urns) => urns ?? []),
-    additionalSecretOutputs: rest.additionalSecretOutputs ?? [],
-    ignoreChanges: rest.ignoreChanges ?? [],
-    initErrors: rest.initErrors ?? [],
-    created: rest.created,
-    modified: rest.modified,
+    propertyDependencies: mapValues(propertyDependencies ?? {}, (urns) => urns ?? []),
   });
+}
+
+type Defined<T> = { [Member in keyof T]: Exclude<T[Member], null | undefined> };
+
+/** Drops members that are missing or null, for which a state has its defaults. */
+function defined<T extends object>(members: T): Defined<T> {
+  const given = Object.entries(members).filter(([, value]) => value !== null && value !== undefined);
+  return Object.fromEntries(given) as Defined<T>; // Those that stay have values.
 }
 
 function readProperties(given: JsonMap, crypter: Crypter): ValueMap {

@@ -20,16 +20,12 @@ export class Targets {
       throw new UnsupportedError(`wildcards in targets (${pattern})`, "pass each URN");
   }
 
-  get isConstrained(): boolean {
-    return this.#included.size > 0;
-  }
-
   get named(): readonly Urn[] {
     return [...this.#included];
   }
 
   includes(urn: Urn): boolean {
-    return !this.isConstrained || this.#included.has(urn);
+    return this.#included.size === 0 || this.#included.has(urn);
   }
 
   isReplaced(urn: Urn): boolean {

@@ -8,6 +8,7 @@ import {
   finishRun,
   diagnosticLines,
   withRunContext,
+  type Operation,
   type RunContext,
   type Outcome,
   type Run,
@@ -16,41 +17,40 @@ import { Planner } from "./plan";
 import { startProgram } from "./program";
 import { refreshBase } from "./refresh";
 
-export async function update(run: Run, options: { refreshFirst: boolean }): Promise<Outcome> {
+export async function update(run: Run, options: Options): Promise<Outcome> {
   const registrar = new ProgramRegistrar(run);
-  return withRunContext(run, { registrar: registrar }, async (context) => {
-    if (options.refreshFirst) await refreshBase(context);
-    else warnOfPendingOperations(run);
-    if (context.executor.stopping) return finishRun(context);
-    const planner = plannerFor(context);
+  return withPlanner(run, options, { registrar }, async (context, planner) => {
     const program = await registrar.serveProgram(context, planner, () =>
-      startProgram({
-        ...run,
-        engineAddress: context.server.address,
-        monitorAddress: context.server.address,
-        lines: diagnosticLines(run.events),
-      }),
+      startProgram({ ...run, address: context.server.address, lines: diagnosticLines(run.events) }),
     );
     await deleteUnregistered(context, planner);
     await registrar.endProgram(program);
-    return finishRun(context, planner.sawError);
   });
 }
 
 /** Destroys the stack. This works like an update with an empty program. */
-export async function destroy(run: Run, options: { refreshFirst: boolean }): Promise<Outcome> {
-  return withRunContext(run, {}, async (context) => {
-    if (options.refreshFirst) await refreshBase(context);
-    else warnOfPendingOperations(run);
-    if (context.executor.stopping) return finishRun(context);
-    const planner = plannerFor(context);
-    await deleteUnregistered(context, planner);
-    return finishRun(context, planner.sawError);
-  });
+export const destroy = (run: Run, options: Options): Promise<Outcome> =>
+  withPlanner(run, options, {}, deleteUnregistered);
+
+interface Options {
+  readonly refreshFirst: boolean;
 }
 
-function plannerFor({ run, providers }: RunContext): Planner {
-  return new Planner({ ...run, project: run.project.name, base: run.base.resources, providers });
+function withPlanner(
+  run: Run,
+  { refreshFirst }: Options,
+  operation: Operation,
+  work: (context: RunContext, planner: Planner) => Promise<void>,
+): Promise<Outcome> {
+  return withRunContext(run, operation, async (context) => {
+    if (refreshFirst) await refreshBase(context);
+    else warnOfPendingOperations(run);
+    if (context.executor.stopping) return finishRun(context);
+    const { providers } = context;
+    const planner = new Planner({ ...run, project: run.project.name, base: run.base.resources, providers });
+    await work(context, planner);
+    return finishRun(context, planner.sawError);
+  });
 }
 
 /**

@@ -133,14 +133,6 @@ export function markSecretsLike(returned: ValueMap, sent: ValueMap): ValueMap {
   return marked;
 }
 
-function unwrapSecrets(value: Value): Value {
-  if (value instanceof Secret) return unwrapSecrets(value.element);
-  if (Array.isArray(value)) return value.map(unwrapSecrets);
-  return isMap(value) ? unwrapSecretsIn(value) : value;
-}
-
-export const unwrapSecretsIn = (map: ValueMap): ValueMap => mapValues(map, unwrapSecrets);
-
 export function equal(left: Value, right: Value): boolean {
   if (left instanceof Secret) return right instanceof Secret && equal(left.element, right.element);
   if (Array.isArray(left)) {

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type LocalApi, managedRulesets, startLocalApi } from "edgeguard-local";
+import { managedRulesets } from "edgeguard-local";
+import { apiPerFile } from "../support/bench";
 import { z } from "zod";
 import { RESOURCE_PERMISSIONS, permissionFor } from "../../provider/api/permissions";
 import { clientOf, failureOf } from "../support/edge-client";
@@ -8,11 +9,7 @@ import { REPOSITORY } from "../support/engine";
 import { Operation } from "../support/operation";
 import { permissionsSentence, type ResourceName } from "../support/permissions-markdown";
 
-let api: LocalApi;
-beforeAll(async () => {
-  api = await startLocalApi();
-});
-afterAll(() => api.close());
+const api = apiPerFile();
 beforeEach(() => {
   api.reset();
   api.clearFaults();

@@ -1,19 +1,12 @@
 import { readFileSync } from "node:fs";
-import { type LocalApi, startLocalApi } from "edgeguard-local";
+import { apiPerTest } from "../support/bench";
 import { z } from "zod";
 import { VERSION } from "../../provider/version";
 import { clientOf, envelope, failureOf, serve, type Throwaway } from "../support/edge-client";
 
-let api: LocalApi;
-let settings: string;
-let policies: string;
-
-beforeEach(async () => {
-  api = await startLocalApi();
-  settings = `/zones/${api.zones.empty}/page_shield`;
-  policies = `${settings}/policies`;
-});
-afterEach(() => api.close());
+const api = apiPerTest();
+const SETTINGS = `/zones/${api.zones.empty}/page_shield`;
+const POLICIES = `${SETTINGS}/policies`;
 
 const any = z.unknown();
 const WHAT = "Looking";
@@ -30,23 +23,23 @@ test.each([
   ["key", { kind: "key", email: "local@example.com", key: "local-key", origin: "edgeguard:apiEmail" }],
 ] as const)("sends a %s only in the matching headers, with every method", async (kind, credential) => {
   const { client } = clientOf(api.url, { credential });
-  await client.get(settings, { what: WHAT, schema: any });
-  await client.put(settings, { what: WHAT, schema: any, body: { enabled: true } });
-  const { id } = await client.post(policies, {
+  await client.get(SETTINGS, { what: WHAT, schema: any });
+  await client.put(SETTINGS, { what: WHAT, schema: any, body: { enabled: true } });
+  const { id } = await client.post(POLICIES, {
     what: WHAT,
     schema: z.looseObject({ id: z.string() }),
     body: newPolicy,
   });
-  await client.delete(`${policies}/${id}`, { what: WHAT, schema: any });
+  await client.delete(`${POLICIES}/${id}`, { what: WHAT, schema: any });
   expect(api.requests.map(({ status }) => status)).toEqual([200, 200, 200, 204]);
   expect(new Set(api.requests.map(({ credential }) => credential))).toEqual(new Set([kind]));
 });
 
 test("sends Content-Type only with a body", async () => {
   const { client } = clientOf(api.url);
-  await client.get(settings, { what: WHAT, schema: any });
-  await client.put(settings, { what: WHAT, schema: any, body: { enabled: true } });
-  await client.delete(`${policies}/${"0".repeat(32)}`, { what: WHAT, schema: any });
+  await client.get(SETTINGS, { what: WHAT, schema: any });
+  await client.put(SETTINGS, { what: WHAT, schema: any, body: { enabled: true } });
+  await client.delete(`${POLICIES}/${"0".repeat(32)}`, { what: WHAT, schema: any });
   expect(api.requests.map(({ contentType }) => contentType)).toEqual([
     undefined,
     "application/json",
@@ -55,31 +48,31 @@ test("sends Content-Type only with a body", async () => {
 });
 
 test("sends the package's name and version as User-Agent", async () => {
-  await clientOf(api.url).client.get(settings, { what: WHAT, schema: any });
+  await clientOf(api.url).client.get(SETTINGS, { what: WHAT, schema: any });
   expect(api.requests[0]?.userAgent).toBe(`pulumi-edgeguard/${VERSION} node/${process.versions.node}`);
   const manifest: unknown = JSON.parse(readFileSync("provider/package.json", "utf8"));
   expect(manifest).toMatchObject({ version: VERSION });
 });
 
 test("keeps the path prefix of a base URL, and doesn't double its trailing slash", async () => {
-  await clientOf(`${api.url}/`).client.get(settings, {
+  await clientOf(`${api.url}/`).client.get(SETTINGS, {
     what: WHAT,
     schema: any,
     query: { page: 1, cursor: undefined },
   });
-  expect(api.requests[0]).toMatchObject({ path: settings, query: { page: "1" }, status: 200 });
+  expect(api.requests[0]).toMatchObject({ path: SETTINGS, query: { page: "1" }, status: 200 });
 });
 
 test("an error is one sentence with the attempt, request, status, message, code, pointer, request ID and next step", async () => {
   const { client } = clientOf(api.url, { maxRetries: 0 });
   const failure = await failureOf(
-    client.put(settings, { what: "Changing Page Shield settings", schema: any, body: { enabled: "yes" } }),
+    client.put(SETTINGS, { what: "Changing Page Shield settings", schema: any, body: { enabled: "yes" } }),
   );
   expect(failure.message).toMatch(
     /^Changing Page Shield settings failed: PUT \/zones\/\w+\/page_shield returned 400 Bad Request: invalid body: .* \[code 10001\] at \/enabled, request ID [0-9a-f]{16}-LOC\.$/,
   );
   api.fault({ match: {}, kind: "status", status: 503, message: "Down for repair." });
-  const trouble = await failureOf(client.put(settings, { what: WHAT, schema: any, body: { enabled: true } }));
+  const trouble = await failureOf(client.put(SETTINGS, { what: WHAT, schema: any, body: { enabled: true } }));
   expect(trouble.message).toContain(
     "returned 503 Service Unavailable: Down for repair [code 10503], request ID ",
   );
@@ -91,7 +84,7 @@ test("an error is one sentence with the attempt, request, status, message, code,
 test("an error ends with the caller's own advice, which may depend on the status and error codes", async () => {
   api.fault({ match: {}, kind: "status", status: 409, code: 1234 });
   const failure = await failureOf(
-    clientOf(api.url).client.get(settings, {
+    clientOf(api.url).client.get(SETTINGS, {
       what: WHAT,
       schema: any,
       advice: ({ status, errors }) => `Seen ${status} and ${String(errors[0]?.code)}.`,

@@ -1,5 +1,6 @@
 import { type AddressInfo, createServer } from "node:net";
-import { type Fault, type LocalApi, startLocalApi } from "edgeguard-local";
+import type { Fault } from "edgeguard-local";
+import { apiPerTest } from "../support/bench";
 import { z } from "zod";
 import { Connections } from "../../provider/api/connections";
 import { mayHaveBeenApplied } from "../../provider/api/errors";
@@ -8,16 +9,9 @@ import { backoffMs, outcomeOf, RETRY, shouldRetry } from "../../provider/api/ret
 import { clientOf, envelope, failureOf, serve, until } from "../support/edge-client";
 import { virtualTime } from "../support/virtual-time";
 
-let api: LocalApi;
-let settings: string;
-let policies: string;
-
-beforeEach(async () => {
-  api = await startLocalApi({ clock: () => new Date(Date.now()) });
-  settings = `/zones/${api.zones.empty}/page_shield`;
-  policies = `${settings}/policies`;
-});
-afterEach(() => api.close());
+const api = apiPerTest({ clock: () => new Date(Date.now()) });
+const SETTINGS = `/zones/${api.zones.empty}/page_shield`;
+const POLICIES = `${SETTINGS}/policies`;
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 
@@ -33,7 +27,7 @@ const newPolicy = {
 const bodyOf = (method: string) => (method === "GET" || method === "DELETE" ? undefined : newPolicy);
 /** Seeded in the zone, so every method has a target. */
 const pathOf = (method: string) =>
-  method === "POST" ? policies : method === "DELETE" ? `${policies}/${"0".repeat(32)}` : settings;
+  method === "POST" ? POLICIES : method === "DELETE" ? `${POLICIES}/${"0".repeat(32)}` : SETTINGS;
 const put = { enabled: true };
 
 const send = (method: "GET" | "PUT" | "DELETE" | "POST", maxRetries = 1) =>
@@ -145,7 +139,7 @@ describe("a POST", () => {
 
   test("is retried after a 500 if the caller says that repeating it is safe", async () => {
     api.fault({ match: {}, kind: "status", status: 500 });
-    await clientOf(api.url).client.post(policies, { what: WHAT, schema, body: newPolicy, repeatable: true });
+    await clientOf(api.url).client.post(POLICIES, { what: WHAT, schema, body: newPolicy, repeatable: true });
     expect(api.requests.map(({ status }) => status)).toEqual([500, 200]);
   });
 });
@@ -176,8 +170,8 @@ describe("the outcome of a request", () => {
   test("doesn't depend on other requests", async () => {
     lostThen("PUT", 400, 400);
     const { client } = clientOf(api.url);
-    await failureOf(client.put(settings, { what: WHAT, schema, body: put }));
-    expect(await failureOf(client.put(settings, { what: WHAT, schema, body: put }))).toMatchObject({
+    await failureOf(client.put(SETTINGS, { what: WHAT, schema, body: put }));
+    expect(await failureOf(client.put(SETTINGS, { what: WHAT, schema, body: put }))).toMatchObject({
       outcome: "notDone",
     });
   });
@@ -238,10 +232,10 @@ describe("when a response has a Retry-After header", () => {
     api.fault({ match: {}, kind: "status", status: 429, retryAfter: 3600 });
     const budget = new RateBudget([{ requests: 1, ms: 2000 }]);
     const { client } = clientOf(api.url, { budget });
-    const first = failureOf(client.get(settings, { what: WHAT, schema }));
-    const queued = failureOf(client.get(settings, { what: WHAT, schema })); // Already waits when the response comes.
+    const first = failureOf(client.get(SETTINGS, { what: WHAT, schema }));
+    const queued = failureOf(client.get(SETTINGS, { what: WHAT, schema })); // Already waits when the response comes.
     await first;
-    const later = failureOf(client.put(settings, { what: "Setting", schema, body: put }));
+    const later = failureOf(client.put(SETTINGS, { what: "Setting", schema, body: put }));
     const refused =
       /^Trying failed: GET \S+ was not sent: Cloudflare asked to pause for another 3600 s\. Run the command again after that\.$/;
     expect((await queued).message).toMatch(refused);
@@ -266,7 +260,7 @@ describe("when a response has a Retry-After header", () => {
     api.fault({ match: {}, kind: "status", status: 429, retryAfter: 60 });
     const controller = new AbortController();
     const { client, info } = clientOf(api.url, { signal: controller.signal });
-    const asked = failureOf(client.get(settings, { what: WHAT, schema }));
+    const asked = failureOf(client.get(SETTINGS, { what: WHAT, schema }));
     await until(() => info.length > 0);
     expect(info[0]).toContain("waiting 60 s before the next attempt: Trying failed: ");
     controller.abort();
@@ -279,10 +273,10 @@ describe("when a response has a Retry-After header", () => {
     time.stop();
     api.fault({ match: {}, kind: "status", status: 429, retryAfter: 1 });
     const budget = new RateBudget([]);
-    const asked = [clientOf(api.url, { budget }).client.get(settings, { what: WHAT, schema })];
+    const asked = [clientOf(api.url, { budget }).client.get(SETTINGS, { what: WHAT, schema })];
     await until(() => time.waits.length === 1);
-    await clientOf(api.url).client.get(policies, { what: WHAT, schema });
-    asked.push(clientOf(api.url, { budget }).client.get(policies, { what: WHAT, schema }));
+    await clientOf(api.url).client.get(POLICIES, { what: WHAT, schema });
+    asked.push(clientOf(api.url, { budget }).client.get(POLICIES, { what: WHAT, schema }));
     await until(() => time.waits.length === 2);
     expect(arrivals()).toEqual([0, 0]);
     time.go();
@@ -317,8 +311,8 @@ describe("when the rate budget is used up", () => {
     jest.spyOn(Math, "random").mockReturnValue(0);
     api.fault({ match: {}, kind: "status", status: 503 });
     const { client } = clientOf(api.url, { budget: new RateBudget([{ requests: 1, ms: 150 }]) });
-    await client.get(settings, { what: WHAT, schema });
-    await client.get(settings, { what: WHAT, schema });
+    await client.get(SETTINGS, { what: WHAT, schema });
+    await client.get(SETTINGS, { what: WHAT, schema });
     expect(arrivals()).toEqual([0, 150, 300]);
   });
 
@@ -327,7 +321,7 @@ describe("when the rate budget is used up", () => {
     await Promise.all(Array.from({ length: 1200 }, () => budget.take()));
     const controller = new AbortController();
     const { client, info } = clientOf(api.url, { budget, signal: controller.signal });
-    const asked = [1, 2, 3].map(() => failureOf(client.get(settings, { what: WHAT, schema })));
+    const asked = [1, 2, 3].map(() => failureOf(client.get(SETTINGS, { what: WHAT, schema })));
     await until(() => info.length > 0);
     controller.abort();
     await Promise.all(asked);
@@ -343,11 +337,11 @@ describe("when the rate budget is used up", () => {
     const budget = new RateBudget([{ requests: 1, ms: 60_000 }]);
     const controller = new AbortController();
     const { client } = clientOf(api.url, { budget, signal: controller.signal });
-    await client.get(settings, { what: WHAT, schema });
-    const patient = failureOf(client.get(settings, { what: WHAT, schema }));
+    await client.get(SETTINGS, { what: WHAT, schema });
+    const patient = failureOf(client.get(SETTINGS, { what: WHAT, schema }));
     await until(() => time.waits.length === 1);
     const hasty = clientOf(api.url, { budget, patient: false, maxRetries: 0 });
-    const failure = await failureOf(hasty.client.get(settings, { what: WHAT, schema }));
+    const failure = await failureOf(hasty.client.get(SETTINGS, { what: WHAT, schema }));
     expect(time.waits).toEqual([60_000]);
     expect(failure.message).toContain(
       "was not sent: the rate budget of 1 request in 1 minute is used up for another ",
@@ -416,10 +410,10 @@ describe("a response that exceeds a time limit", () => {
   test("counts as lost if it doesn't start in time: a GET is retried, but a POST isn't", async () => {
     api.fault({ match: {}, kind: "slow", delayMs: 60_000 });
     const { client } = clientOf(api.url, { timeouts });
-    await client.get(settings, { what: WHAT, schema });
+    await client.get(SETTINGS, { what: WHAT, schema });
     expect(api.requests).toHaveLength(2);
     api.fault({ match: {}, kind: "slow", delayMs: 60_000 });
-    const failure = await failureOf(client.post(policies, { what: WHAT, schema, body: newPolicy }));
+    const failure = await failureOf(client.post(POLICIES, { what: WHAT, schema, body: newPolicy }));
     expect(failure.message).toContain("UND_ERR_HEADERS_TIMEOUT");
     expect(failure).toMatchObject({ outcome: "unknown" });
     expect(api.requests).toHaveLength(3);
@@ -441,7 +435,7 @@ describe("a cancelled operation", () => {
     api.fault({ match: {}, kind: "slow", delayMs: 60_000 });
     const controller = new AbortController();
     const { client } = clientOf(api.url, { signal: controller.signal, maxRetries: 5 });
-    const asked = failureOf(client.get(settings, { what: "Reading", schema }));
+    const asked = failureOf(client.get(SETTINGS, { what: "Reading", schema }));
     await until(() => api.requests.length === 1);
     expect(client.inFlight).toBe(1);
     controller.abort();
@@ -451,7 +445,7 @@ describe("a cancelled operation", () => {
     });
     expect(api.requests[0]?.endedAt).toBeNull(); // The operation didn't wait for the response.
     expect(client.inFlight).toBe(0);
-    expect((await failureOf(client.put(settings, { what: WHAT, schema, body: put }))).name).toBe(
+    expect((await failureOf(client.put(SETTINGS, { what: WHAT, schema, body: put }))).name).toBe(
       "CancelledError",
     );
     expect(api.requests).toHaveLength(1);
@@ -461,7 +455,7 @@ describe("a cancelled operation", () => {
     api.fault({ match: {}, kind: "slow", delayMs: 5000, times: 20 });
     const controller = new AbortController();
     const { client } = clientOf(api.url, { signal: controller.signal, concurrency: 2 });
-    const all = Array.from({ length: 20 }, () => failureOf(client.get(settings, { what: WHAT, schema })));
+    const all = Array.from({ length: 20 }, () => failureOf(client.get(SETTINGS, { what: WHAT, schema })));
     await until(() => api.requests.length === 2);
     controller.abort();
     expect(new Set((await Promise.all(all)).map(({ name }) => name))).toEqual(new Set(["CancelledError"]));
@@ -474,7 +468,7 @@ describe("a cancelled operation", () => {
     const controller = new AbortController();
     const { client } = clientOf(api.url, { closing: controller.signal, concurrency: 2 });
     const all = Array.from({ length: 20 }, () =>
-      client.put(settings, { what: WHAT, schema, body: put }).then(
+      client.put(SETTINGS, { what: WHAT, schema, body: put }).then(
         () => "done",
         (error: unknown) => [(error as Error).name, mayHaveBeenApplied(error)].join(),
       ),
@@ -494,7 +488,7 @@ describe("a cancelled operation", () => {
     api.fault({ match: { method: "PUT" }, kind: "slow", delayMs: 5000 });
     const controller = new AbortController();
     const { client } = clientOf(api.url, { signal: controller.signal });
-    const asked = failureOf(client.put(settings, { what: "Setting", schema, body: put }));
+    const asked = failureOf(client.put(SETTINGS, { what: "Setting", schema, body: put }));
     await until(() => api.requests.length === 1);
     controller.abort();
     expect(await asked).toMatchObject({
@@ -512,7 +506,7 @@ describe("a cancelled operation", () => {
     api.fault({ match: { method: "PUT" }, kind: "status", status, retryAfter: 60 });
     const controller = new AbortController();
     const { client, info } = clientOf(api.url, { closing: controller.signal });
-    const asked = failureOf(client.put(settings, { what: "Setting", schema, body: put }));
+    const asked = failureOf(client.put(SETTINGS, { what: "Setting", schema, body: put }));
     await until(() => info.length > 0);
     controller.abort();
     expect(await asked).toMatchObject({ name: "CancelledError", outcome });
@@ -522,8 +516,8 @@ describe("a cancelled operation", () => {
     const controller = new AbortController();
     const budget = new RateBudget([{ requests: 1, ms: 60_000 }]);
     const { client } = clientOf(api.url, { signal: controller.signal, budget });
-    await client.get(settings, { what: WHAT, schema });
-    const asked = failureOf(client.get(settings, { what: WHAT, schema }));
+    await client.get(SETTINGS, { what: WHAT, schema });
+    const asked = failureOf(client.get(SETTINGS, { what: WHAT, schema }));
     setTimeout(() => controller.abort(), 20);
     expect((await asked).name).toBe("CancelledError");
     expect(api.requests).toHaveLength(1);

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type LocalApi, LOCAL_ENGINE, startLocalApi } from "edgeguard-local";
+import { LOCAL_ENGINE } from "edgeguard-local";
+import { apiPerFile } from "../support/bench";
 import { transform } from "sucrase";
 import { RESOURCE_PERMISSIONS } from "../../provider/api/permissions";
 import { type Example, examples } from "../support/docstrings";
@@ -12,16 +13,12 @@ const RESOURCES = Object.keys(RESOURCE_PERMISSIONS);
 const EXAMPLES = examples().filter(({ name }) => RESOURCES.includes(name));
 const ZONE = "0da42c8d2132a9ddaf714f9e7c920711";
 
-let api: LocalApi;
+const api = apiPerFile();
 let project: Project;
-beforeAll(async () => {
-  api = await startLocalApi();
+beforeAll(() => {
   project = new Project(LOCAL_ENGINE, "examples");
 });
-afterAll(async () => {
-  await api.close();
-  project.remove();
-});
+afterAll(() => project.remove());
 
 /** The examples share a stack: each gets a zone, resource names and namespace titles of its own. */
 function inOneStack({ code, name }: Example, index: number): string {

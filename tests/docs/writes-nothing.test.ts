@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type LocalApi, startLocalApi } from "edgeguard-local";
+import { apiPerFile } from "../support/bench";
 import type { JsonObject } from "../../provider/basics/json";
 import { kebab } from "../../docs/generate/markdown";
 import { REPOSITORY } from "../support/engine";
@@ -20,11 +20,7 @@ const CHANGES: Readonly<Partial<Record<ResourceName, JsonObject>>> = {
 /** The local API has the managed rulesets in one account only. */
 const NOT_PLAYED = ["ManagedRulesetOverride.accountId"];
 
-let api: LocalApi;
-beforeAll(async () => {
-  api = await startLocalApi();
-});
-afterAll(() => api.close());
+const api = apiPerFile();
 
 test("tests every argument whose reference says that changing it writes nothing", () => {
   const documented = (Object.keys(SAMPLES) as ResourceName[]).flatMap((type) => {

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { LOCAL_ENGINE, startLocalApi, type LocalApi } from "edgeguard-local";
+import { LOCAL_ENGINE } from "edgeguard-local";
+import { apiPerTest } from "../support/bench";
 import { catalogOf } from "../../provider/kv/catalog";
 import { openSource } from "../../provider/kv/declaration";
 import { edgeguardResources, engines, Project } from "../support/engine";
@@ -22,7 +23,7 @@ export const digest = inFile.digest;
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s", (_name, engine) => {
-  let api: LocalApi;
+  const api = apiPerTest();
   let project: Project;
   /** Everything that was printed or recorded. */
   let shown: string[];
@@ -31,17 +32,13 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
   const isCli = engine !== LOCAL_ENGINE;
 
   beforeEach(async () => {
-    api = await startLocalApi();
     [shown, digests] = [[], []];
     project = new Project(engine, "digests");
     project.env = { CLOUDFLARE_API_TOKEN: TOKEN, EDGEGUARD_DEBUG: "1" };
     await project.init({ accountId: api.accounts.main, "edgeguard:baseUrl": api.url });
   });
 
-  afterEach(async () => {
-    await api.close();
-    project.remove();
-  });
+  afterEach(() => project.remove());
 
   async function declare(pin: string): Promise<void> {
     project.write(PROGRAM.replace("PIN", pin));

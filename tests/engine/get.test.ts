@@ -1,4 +1,5 @@
-import { LOCAL_ENGINE, type LocalApi, startLocalApi } from "edgeguard-local";
+import { LOCAL_ENGINE } from "edgeguard-local";
+import { apiPerTest } from "../support/bench";
 import { describeOnCli, edgeguardResources, Project, summaryOf } from "../support/engine";
 import { raw } from "../support/scenario";
 
@@ -6,15 +7,9 @@ import { raw } from "../support/scenario";
 
 const CANARY = "c4nary-token-of-a-destination";
 
-let api: LocalApi;
+const api = apiPerTest();
 let project: Project;
-beforeEach(async () => {
-  api = await startLocalApi();
-});
-afterEach(async () => {
-  project.remove();
-  await api.close();
-});
+afterEach(() => project.remove());
 
 async function projectOn(engine: typeof LOCAL_ENGINE): Promise<void> {
   project = new Project(engine, "existing");

@@ -1,23 +1,19 @@
-import { startLocalApi, type LocalApi } from "edgeguard-local";
+import { apiPerTest } from "../support/bench";
 import { engines, Project } from "../support/engine";
 import { rawGet } from "../support/operation";
 import { TOKEN } from "../support/scenario";
 
 /** What a program ignores is kept as it is, under the name by which the program declares it. */
 describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s", (_name, engine) => {
-  let api: LocalApi;
+  const api = apiPerTest();
   let project: Project;
 
   beforeEach(async () => {
-    api = await startLocalApi();
     project = new Project(engine, "ignoring");
     project.env = { CLOUDFLARE_API_TOKEN: TOKEN };
     await project.init({ "edgeguard:baseUrl": api.url });
   });
-  afterEach(async () => {
-    await api.close();
-    project.remove();
-  });
+  afterEach(() => project.remove());
 
   const declare = (url: string): void => {
     project.write(`

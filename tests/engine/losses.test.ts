@@ -1,4 +1,5 @@
-import { startLocalApi, type LocalApi } from "edgeguard-local";
+import type { LocalApi } from "edgeguard-local";
+import { apiPerFile } from "../support/bench";
 import { spawnSync } from "node:child_process";
 import { BIN } from "../cli/support";
 import { report, type WrittenReport } from "../../provider/report";
@@ -85,14 +86,13 @@ interface Job {
 }
 
 describe.each(surfaces())("on $name, the gate names it if", (surface) => {
-  let api: LocalApi;
+  const api = apiPerFile();
   let plan: WrittenReport;
   let printed: { readonly status: number | null; readonly stderr: string };
   let before: Seen;
   let after: Seen;
 
   beforeAll(async () => {
-    api = await startLocalApi();
     const { empty, shop, migrateEnterprise: large } = api.zones;
     const { existing } = api.namespaces;
     await rawSend(api, "POST", `/zones/${large}/logpush/ownership`, { destination_conf: R2(FOREIGN) });
@@ -122,7 +122,6 @@ describe.each(surfaces())("on $name, the gate names it if", (surface) => {
       project.remove();
     }
   }, 300_000);
-  afterAll(() => api.close());
 
   /** The sentences of the dangers by which the gate fails because of a resource. */
   const failing = (name: string): string[] =>

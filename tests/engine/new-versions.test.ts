@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { managedRulesets, startLocalApi, type LocalApi } from "edgeguard-local";
+import { managedRulesets } from "edgeguard-local";
+import { apiPerFile } from "../support/bench";
 import { report } from "../../provider/report";
 import { engines, Project, REPOSITORY } from "../support/engine";
 import { describeLong } from "../support/long";
@@ -9,10 +10,9 @@ import { TOKEN } from "../support/scenario";
 /** The nightly run after Cloudflare published a version of a managed ruleset, on every engine of the machine. */
 describeLong("after Cloudflare published a new version of a managed ruleset", () => {
   describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s", (_name, engine) => {
-    let api: LocalApi;
+    const api = apiPerFile();
     let project: Project;
     beforeAll(async () => {
-      api = await startLocalApi();
       project = new Project(engine, "edge");
       await project.init({ "edgeguard:accountId": api.accounts.main, "edgeguard:baseUrl": api.url });
       project.env = { CLOUDFLARE_API_TOKEN: TOKEN };
@@ -20,10 +20,7 @@ describeLong("after Cloudflare published a new version of a managed ruleset", ()
       await project.ok("up", "--yes", "--skip-preview");
       await publishVersion(api, managedRulesets.managed, { add: [{ description: "New", action: "log" }] });
     }, 60_000);
-    afterAll(async () => {
-      project.remove();
-      await api.close();
-    });
+    afterAll(() => project.remove());
 
     /** Runs, and lists the requests sent, without IDs. */
     const requestsOf = async (...args: readonly string[]): Promise<string[]> => {

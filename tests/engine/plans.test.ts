@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { LOCAL_ENGINE, startLocalApi, type LocalApi } from "edgeguard-local";
+import { LOCAL_ENGINE } from "edgeguard-local";
+import { apiPerTest } from "../support/bench";
 import { UNKNOWN } from "../../provider/runtime/engine-values";
 import { summaryOf, type Project, type RunResult } from "../support/engine";
 import { sent } from "../support/operation";
@@ -60,11 +61,10 @@ if (onCli.length === 0) test.todo("saved plans: skipped, because no Pulumi CLI i
 else describe.each(onCli)("a plan saved by $name", playPlans);
 
 function playPlans(surface: Surface): void {
-  let api: LocalApi;
+  const api = apiPerTest({ credentials: [{ token: TOKEN }] });
   let project: Project;
 
   beforeEach(async () => {
-    api = await startLocalApi({ credentials: [{ token: TOKEN }] });
     project = surface.project("plans");
     project.env = { EDGEGUARD_DEBUG: "1" };
     const { empty: emptyZone, blog, shop } = api.zones;
@@ -74,10 +74,7 @@ function playPlans(surface: Surface): void {
     writeFileSync(join(project.dir, "entries.json"), '[{ "key": "c", "value": "in a file" }]');
   });
 
-  afterEach(async () => {
-    await api.close();
-    project.remove();
-  });
+  afterEach(() => project.remove());
 
   const save = async (env: Record<string, string> = {}): Promise<string> => {
     project.env = { EDGEGUARD_DEBUG: "1", ...env };

@@ -1,4 +1,5 @@
-import { LOCAL_ENGINE, managedRulesets, startLocalApi, type LocalApi } from "edgeguard-local";
+import { LOCAL_ENGINE, managedRulesets } from "edgeguard-local";
+import { apiPerTest } from "../support/bench";
 import { reportDrift } from "../../provider/report";
 import { edgeguardResources, engines, Project, type RunResult } from "../support/engine";
 import { describeLong } from "../support/long";
@@ -38,7 +39,7 @@ export const ruleIds = waf.ruleIds;
 
 describeLong("when a program refers to rules by name", () => {
   describe.each(engines().map((engine) => [engine.name, engine] as const))("%s", (_name, engine) => {
-    let api: LocalApi;
+    const api = apiPerTest();
     let project: Project;
     let cve: string;
     let number: string;
@@ -75,7 +76,6 @@ describeLong("when a program refers to rules by name", () => {
     };
 
     beforeEach(async () => {
-      api = await startLocalApi();
       cve = await ruleWith(managed, "Java applications: remote code execution - CVE:CVE-2021-44228");
       number = await ruleWith(owasp, "920272:");
       project = new Project(engine, "named");
@@ -84,10 +84,7 @@ describeLong("when a program refers to rules by name", () => {
       await project.init({ ids, "edgeguard:baseUrl": api.url });
       project.write(programOf());
     });
-    afterEach(async () => {
-      await api.close();
-      project.remove();
-    });
+    afterEach(() => project.remove());
 
     it("previews resolve rule names, updates write the rules' IDs, and a rename by Cloudflare changes nothing", async () => {
       const shown = await project.ok("preview", "--diff");

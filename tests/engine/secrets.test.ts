@@ -1,4 +1,4 @@
-import { startLocalApi, type LocalApi } from "edgeguard-local";
+import { apiPerTest } from "../support/bench";
 import { edgeguardResources, type Project } from "../support/engine";
 import { LONG } from "../support/long";
 import { TOKEN } from "../support/scenario";
@@ -54,11 +54,10 @@ function leaks(text: string): string[] {
 }
 
 describe.each(surfaces().map((surface) => [surface.name, surface] as const))("on %s", (_name, surface) => {
-  let api: LocalApi;
+  const api = apiPerTest();
   let project: Project;
 
   beforeEach(async () => {
-    api = await startLocalApi();
     project = surface.project("secretive");
     project.env = { CLOUDFLARE_API_TOKEN: TOKEN };
     await project.init({
@@ -69,10 +68,7 @@ describe.each(surfaces().map((surface) => [surface.name, surface] as const))("on
     });
   });
 
-  afterEach(async () => {
-    await api.close();
-    project.remove();
-  });
+  afterEach(() => project.remove());
 
   it("keeps an output secret only if it comes from a secret argument", async () => {
     project.write(HEALTHY);

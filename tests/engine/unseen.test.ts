@@ -1,4 +1,4 @@
-import { startLocalApi, type LocalApi } from "edgeguard-local";
+import { apiPerTest } from "../support/bench";
 import { report } from "../../provider/report";
 import type { Project } from "../support/engine";
 import { TOKEN } from "../support/scenario";
@@ -25,12 +25,11 @@ const entries = Object.fromEntries(Array.from({ length: 12 }, (_, index) => ["ow
 new KvEntries("own", { accountId, namespaceId: ${namespace}.id, entries });`;
 
 describe.each(surfaces())("on $name", (surface) => {
-  let api: LocalApi;
+  const api = apiPerTest();
   let project: Project;
   let title: string;
 
   beforeEach(async () => {
-    api = await startLocalApi();
     const ids = { accountId: api.accounts.main, existing: api.namespaces.existing };
     const headers = { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" };
     const path = `${api.url}/accounts/${ids.accountId}/storage/kv/namespaces/${ids.existing}`;
@@ -44,10 +43,7 @@ describe.each(surfaces())("on $name", (surface) => {
     project.env = { CLOUDFLARE_API_TOKEN: TOKEN };
     await project.init({ ids: JSON.stringify(ids), "edgeguard:baseUrl": api.url });
   });
-  afterEach(async () => {
-    await api.close();
-    project.remove();
-  });
+  afterEach(() => project.remove());
 
   /** The kinds of danger in the plan of a program. */
   async function dangersOf(declared: string): Promise<string[]> {

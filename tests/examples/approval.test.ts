@@ -1,13 +1,13 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { json as bodyOf } from "node:stream/consumers";
 import { compileFunction } from "node:vm";
 import { transform } from "sucrase";
 import { z } from "zod";
+import { folderPerFile } from "../support/bench";
 import { REPOSITORY } from "../support/engine";
 
 /** Who can accept a pull request's dangers: runs the workflows' script against a local stand-in for GitHub. */
@@ -33,13 +33,9 @@ const accept = (login: string, more: Partial<Comment> & { sha?: string; digest?:
 };
 
 describe("the acceptance check", () => {
-  let home: string;
+  const home = folderPerFile("approval");
   let github: GitHub;
 
-  beforeAll(() => {
-    home = mkdtempSync(join(tmpdir(), "edgeguard-approval-"));
-  });
-  afterAll(() => rmSync(home, { recursive: true, force: true }));
   beforeEach(async () => {
     github = new GitHub();
     await github.start();

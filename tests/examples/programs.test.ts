@@ -1,7 +1,7 @@
-import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, existsSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { startLocalApi, type LocalApi } from "edgeguard-local";
+import type { LocalApi } from "edgeguard-local";
+import { apiPerFile, folderPerFile } from "../support/bench";
 import ts from "typescript";
 import { report } from "../../provider/report";
 import { edgeguardResources, engines, Project, REPOSITORY } from "../support/engine";
@@ -21,13 +21,11 @@ interface Example {
 const TOKEN = "local-token";
 const FOLDER = join(REPOSITORY, "examples");
 
-let home: string;
+const HOME = folderPerFile("examples");
 let modules: string;
 beforeAll(() => {
-  home = mkdtempSync(join(tmpdir(), "edgeguard-examples-"));
-  modules = packedModules(home);
+  modules = packedModules(HOME);
 });
-afterAll(() => rmSync(home, { recursive: true, force: true }));
 
 const EXAMPLES: Readonly<Record<string, Example>> = {
   "page-shield-settings": {
@@ -72,7 +70,7 @@ it("every example compiles in its own directory, with the packed package", () =>
   const compiled = readdirSync(FOLDER).filter((name) => existsSync(join(FOLDER, name, "tsconfig.json")));
   const parsed = new Map<string, ts.SourceFile | undefined>();
   for (const name of compiled) {
-    const copy = join(home, name);
+    const copy = join(HOME, name);
     cpSync(join(FOLDER, name), copy, { recursive: true });
     symlinkSync(modules, join(copy, "node_modules"));
     expect({ name, found: mistakesIn(copy, parsed) }).toEqual({ name, found: [] });
@@ -82,11 +80,7 @@ it("every example compiles in its own directory, with the packed package", () =>
 });
 
 describe.each(engines())("on $name", (engine) => {
-  let api: LocalApi;
-  beforeAll(async () => {
-    api = await startLocalApi();
-  });
-  afterAll(() => api.close());
+  const api = apiPerFile();
 
   it.each(APPLIED)(
     "after %s is applied, a preview shows no changes",

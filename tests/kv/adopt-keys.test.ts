@@ -1,4 +1,4 @@
-import { type LocalApi, startLocalApi } from "edgeguard-local";
+import { apiPerFile } from "../support/bench";
 import { Operation, rawGet, rawSend, type Recorded } from "../support/operation";
 import { emptyNamespace } from "./upload-support";
 
@@ -6,16 +6,11 @@ import { emptyNamespace } from "./upload-support";
 
 const TYPE = "KvEntries";
 
-let api: LocalApi;
-let address: { accountId: string; namespaceId: string };
-let path: string;
-beforeAll(async () => {
-  api = await startLocalApi();
-});
-afterAll(() => api.close());
+const api = apiPerFile();
+const address = { accountId: api.accounts.main, namespaceId: api.namespaces.existing };
+const PATH = `/accounts/${address.accountId}/storage/kv/namespaces/${address.namespaceId}`;
 beforeEach(() => {
-  address = emptyNamespace(api);
-  path = `/accounts/${address.accountId}/storage/kv/namespaces/${address.namespaceId}`;
+  emptyNamespace(api);
   api.lagKv(address.namespaceId, { listing: 0, reads: 0 });
 });
 
@@ -44,11 +39,11 @@ async function up(inputs: Inputs, previous?: Recorded): Promise<Recorded> {
 /** Writes as someone else. */
 async function writeElsewhere(entries: Record<string, string>, more: Inputs = {}): Promise<void> {
   const body = Object.entries(entries).map(([key, value]) => ({ key, value, ...more }));
-  await rawSend(api, "PUT", `${path}/bulk`, body);
+  await rawSend(api, "PUT", `${PATH}/bulk`, body);
 }
 
 async function stored(...keys: string[]): Promise<unknown> {
-  const { result } = await rawSend(api, "POST", `${path}/bulk/get`, { keys });
+  const { result } = await rawSend(api, "POST", `${PATH}/bulk/get`, { keys });
   return (result as { values: unknown }).values;
 }
 
@@ -207,7 +202,7 @@ test("warns that live checks were skipped if the API fails in a preview", async 
   const recorded = await up(declare({ a: "1" }));
   api.fault({ kind: "status", status: 503, match: { path: "/bulk/get$" } });
   expect(await preview(declare({ a: "1", b: "2" }), recorded)).toMatch(/live checks skipped: .*503/);
-  expect((await rawGet(api, `${path}/keys`))["result"]).toEqual([{ name: "a" }]);
+  expect((await rawGet(api, `${PATH}/keys`))["result"]).toEqual([{ name: "a" }]);
 });
 
 test("maxOwnDeletes limits how many of a resource's own keys an update may delete, but doesn't limit a destroy", async () => {
@@ -229,7 +224,7 @@ describe("the preview of a replacement into another namespace", () => {
   let there: string;
   let others = 0;
   beforeEach(async () => {
-    const namespaces = path.slice(0, path.lastIndexOf("/"));
+    const namespaces = PATH.slice(0, PATH.lastIndexOf("/"));
     const { result } = await rawSend(api, "POST", namespaces, {
       title: `another ${(others += 1)}`,
     });

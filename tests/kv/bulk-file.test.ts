@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
+import { folderPerFile } from "../support/bench";
 import { Body, toRequest } from "../../provider/kv/batches";
 import { readCatalog } from "../../provider/kv/catalog";
 import { openSource } from "../../provider/kv/declaration";
@@ -10,9 +10,8 @@ import { ItemScanner, Mistake } from "../../provider/kv/json-items";
 
 /** A bulk file is split into entries in pieces, and each entry is sent unchanged if possible. */
 
-const FOLDER = mkdtempSync(join(tmpdir(), "edgeguard-bulk-"));
+const FOLDER = folderPerFile("bulk");
 const PATH = join(FOLDER, "f.json");
-afterAll(() => rmSync(FOLDER, { recursive: true }));
 
 /** The items that the scanner finds in pieces of `piece` bytes. */
 function scanned(file: Buffer, piece: number): string[] {

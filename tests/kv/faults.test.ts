@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type LocalApi, type LocalApiOptions, startLocalApi } from "edgeguard-local";
+import { folderPerFile } from "../support/bench";
 import { RETRY } from "../../provider/api/retry";
 import { RESEND } from "../../provider/kv/bulk";
 import { KV } from "../../provider/limits";
@@ -17,7 +16,7 @@ const COUNT = 300;
 const BATCH = 100;
 const BULK = { method: "PUT", path: "/bulk$" };
 
-const FOLDER = mkdtempSync(join(tmpdir(), "edgeguard-faults-"));
+const FOLDER = folderPerFile("faults");
 const FILE = join(FOLDER, "entries.json");
 const CHANGED_FILE = join(FOLDER, "changed.json");
 const declaration = (value: string) =>
@@ -40,7 +39,6 @@ beforeAll(() => {
   writeBulkFile(FILE, declared);
   writeBulkFile(CHANGED_FILE, changed);
 });
-afterAll(() => rmSync(FOLDER, { recursive: true }));
 afterEach(() => api.close());
 
 /** Two bulk writes succeed; the third and its only retry fail. */

@@ -1,24 +1,18 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { startLocalApi, type LocalApi } from "edgeguard-local";
+import { apiPerFile, folderPerFile } from "../support/bench";
 import { Operation, UNKNOWN } from "../support/operation";
 
 /** A key and a pruned prefix have one owner: a program with a second one is refused. */
 
-const FOLDER = mkdtempSync(join(tmpdir(), "edgeguard-owner-"));
+const FOLDER = folderPerFile("owner");
 const FILE = join(FOLDER, "f.json");
 const DIRECTORY = join(FOLDER, "d");
-let api: LocalApi;
-beforeAll(async () => {
-  api = await startLocalApi();
+const api = apiPerFile();
+beforeAll(() => {
   writeFileSync(FILE, '[{"key":"f/a","value":"1"},{"key":"g/b","value":"2"}]');
   mkdirSync(join(DIRECTORY, "sub"), { recursive: true });
   writeFileSync(join(DIRECTORY, "sub/page"), "3");
-});
-afterAll(async () => {
-  await api.close();
-  rmSync(FOLDER, { recursive: true });
 });
 
 type Args = Readonly<Record<string, unknown>>;

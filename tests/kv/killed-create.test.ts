@@ -1,8 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { type LocalApi, startLocalApi } from "edgeguard-local";
+import { apiPerTest, folderPerFile } from "../support/bench";
 import { forwarder } from "../../provider/runtime/forwarder";
 import { providerProcess, type ProviderProcess } from "../support/provider-process";
 import { bulkWrites, difference, storedValues, sum, writeBulkFile } from "./namespace-values";
@@ -15,27 +13,22 @@ const COUNT = 3_000;
 /** The slowest response to a write. Two are in flight at a time, so a create takes several times as long. */
 const LONGEST_MS = 300;
 
-const FOLDER = mkdtempSync(join(tmpdir(), "edgeguard-kill-"));
+const FOLDER = folderPerFile("kill");
 const FILE = join(FOLDER, "entries.json");
 // Long values: five bulk writes of 8 MiB, and 30 bulk reads to compare them.
 const declared = new Map(
   Array.from({ length: COUNT }, (_, i) => [`item-${i}`, `${i} `.padEnd(13_000, String(i % 10))]),
 );
 
-let api: LocalApi;
+const api = apiPerTest();
 const running: ProviderProcess[] = [];
 const moments: string[] = [];
 
 beforeAll(() => writeBulkFile(FILE, declared));
-beforeEach(async () => {
-  api = await startLocalApi();
-});
-afterEach(async () => {
+afterEach(() => {
   for (const { child } of running.splice(0)) child.kill("SIGKILL");
-  await api.close();
 });
 afterAll(() => {
-  rmSync(FOLDER, { recursive: true });
   process.stdout.write(`kill -9: ${SEEDS} seeds; entries written by then: ${moments.join(", ")}\n`);
 });
 

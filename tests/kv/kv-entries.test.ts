@@ -1,28 +1,22 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type LocalApi, type LoggedRequest, startLocalApi } from "edgeguard-local";
+import type { LoggedRequest } from "edgeguard-local";
+import { apiPerTest, folderPerTest } from "../support/bench";
 import { failureOf } from "../support/edge-client";
 import { REGISTER } from "../../provider/register";
 import { Operation, type Recorded } from "../support/operation";
 
 const TYPE = "KvEntries";
 
-let api: LocalApi;
+const api = apiPerTest();
 let namespaceId: string;
 let accountId: string;
-let folder: string;
+const FOLDER = folderPerTest("kv");
 
 beforeEach(async () => {
-  api = await startLocalApi();
   accountId = api.accounts.main;
   namespaceId = (await raw("POST", "", { title: "catalog" })).id;
-  folder = mkdtempSync(join(tmpdir(), "edgeguard-kv-"));
   api.clearRequests();
-});
-afterEach(async () => {
-  rmSync(folder, { recursive: true, force: true });
-  await api.close();
 });
 
 const raw = async (method: string, path: string, body?: unknown): Promise<{ id: string }> => {
@@ -162,8 +156,8 @@ describe("KvEntries", () => {
 
 describe("KvEntries with a file", () => {
   test("keeps the values out of the state, and finds no change if the content moves to another file", async () => {
-    const first = join(folder, "one.json");
-    const second = join(folder, "two.json");
+    const first = join(FOLDER, "one.json");
+    const second = join(FOLDER, "two.json");
     writeFileSync(
       first,
       JSON.stringify([
@@ -184,14 +178,14 @@ describe("KvEntries with a file", () => {
     expect(
       (await new Operation(api).preview(TYPE, { accountId, namespaceId, file: second }, recorded)).step,
     ).toBe("same");
-    rmSync(folder, { recursive: true });
+    rmSync(FOLDER, { recursive: true });
     await new Operation(api).refresh(TYPE, recorded);
     await new Operation(api).destroy(TYPE, recorded);
     expect(await stored()).toEqual({});
   });
 
   test("sends nothing if the file changed between preview and update", async () => {
-    const file = join(folder, "entries.json");
+    const file = join(FOLDER, "entries.json");
     writeFileSync(file, JSON.stringify([{ key: "a", value: "1" }]));
     const op = new Operation(api);
     const plan = await op.preview(TYPE, { accountId, namespaceId, file });

@@ -1,4 +1,4 @@
-import { type LocalApi, startLocalApi } from "edgeguard-local";
+import { apiPerFile } from "../support/bench";
 import { REGISTER } from "../../provider/register";
 import { Operation, rawGet, rawSend, sent, UNKNOWN, type Recorded } from "../support/operation";
 
@@ -7,15 +7,9 @@ import { Operation, rawGet, rawSend, sent, UNKNOWN, type Recorded } from "../sup
 const NAMESPACE = "KvNamespace";
 const ENTRIES = "KvEntries";
 
-let api: LocalApi;
-let accountId: string;
-let path: string;
-beforeAll(async () => {
-  api = await startLocalApi();
-  accountId = api.accounts.main;
-  path = `/accounts/${accountId}/storage/kv/namespaces`;
-});
-afterAll(() => api.close());
+const api = apiPerFile();
+const ACCOUNT_ID = api.accounts.main;
+const PATH = `/accounts/${ACCOUNT_ID}/storage/kv/namespaces`;
 
 type Inputs = Record<string, unknown>;
 interface Stack {
@@ -29,10 +23,14 @@ let made = 0;
 /** A namespace with two entries, created by one `up`. */
 async function deployed(): Promise<Stack> {
   made += 1;
-  const args = { accountId, title: `again ${made}` };
+  const args = { accountId: ACCOUNT_ID, title: `again ${made}` };
   const op = new Operation(api);
   const namespace = await op.up(NAMESPACE, args);
-  const entries = await op.up(ENTRIES, { accountId, namespaceId: namespace.id, entries: { a: "1", b: "2" } });
+  const entries = await op.up(ENTRIES, {
+    accountId: ACCOUNT_ID,
+    namespaceId: namespace.id,
+    entries: { a: "1", b: "2" },
+  });
   api.clearRequests();
   return { args, namespace, entries };
 }
@@ -43,7 +41,7 @@ async function preview(args: Inputs, previous?: Recorded): Promise<string> {
   return [...op.said, ...op.warned, ...refused.map((reason) => `refused: ${reason}`)].join("\n");
 }
 
-const writes = (): string[] => sent(api, "POST", "PUT", "DELETE").map((line) => line.replace(path, ""));
+const writes = (): string[] => sent(api, "POST", "PUT", "DELETE").map((line) => line.replace(PATH, ""));
 
 test("the preview refuses to adopt a namespace with keys, and says what to do", async () => {
   const { args, namespace } = await deployed();
@@ -74,7 +72,7 @@ test("a namespace that another resource adopts is kept, with its entries", async
   expect((await op.preview(ENTRIES, entries.inputs, entries)).step).toBe("same");
   await op.destroy(NAMESPACE, namespace);
   expect(op.said.join("\n")).toContain("is kept: another resource in this program adopted it");
-  expect((await rawGet(api, `${path}/${namespace.id}/keys`))["result"]).toEqual([
+  expect((await rawGet(api, `${PATH}/${namespace.id}/keys`))["result"]).toEqual([
     { name: "a" },
     { name: "b" },
   ]);
@@ -82,7 +80,7 @@ test("a namespace that another resource adopts is kept, with its entries", async
 
 test("keeps the namespace with all its keys when the resource is replaced", async () => {
   const { args, namespace } = await deployed();
-  await rawSend(api, "PUT", `${path}/${namespace.id}/bulk`, [{ key: "theirs", value: "x" }]);
+  await rawSend(api, "PUT", `${PATH}/${namespace.id}/bulk`, [{ key: "theirs", value: "x" }]);
   const op = new Operation(api);
   await op.check(NAMESPACE, args, namespace); // The engine then checks it again as a new resource.
   const again = await op.up(NAMESPACE, args);
@@ -90,7 +88,7 @@ test("keeps the namespace with all its keys when the resource is replaced", asyn
   expect(op.said).toEqual([]);
   expect(again.outputs).not.toHaveProperty("adopted");
   await op.destroy(NAMESPACE, namespace);
-  expect((await rawGet(api, `${path}/${namespace.id}`))["success"]).toBe(true);
+  expect((await rawGet(api, `${PATH}/${namespace.id}`))["success"]).toBe(true);
 });
 
 test("doesn't adopt a namespace that the same update renames", async () => {
@@ -120,13 +118,13 @@ test("deletes the namespace right after its entries, even if they're still liste
 test("creates a namespace with a title that another resource gives up, but only after that resource's rename", async () => {
   made += 1;
   const [from, to] = [`given up ${made}`, `renamed ${made}`];
-  const renamed = await new Operation(api).up(NAMESPACE, { accountId, title: from });
+  const renamed = await new Operation(api).up(NAMESPACE, { accountId: ACCOUNT_ID, title: from });
   const op = new Operation(api);
-  const plan = await op.preview(NAMESPACE, { accountId, title: to }, renamed);
-  await expect(op.up(NAMESPACE, { accountId, title: from })).rejects.toThrow(
+  const plan = await op.preview(NAMESPACE, { accountId: ACCOUNT_ID, title: to }, renamed);
+  await expect(op.up(NAMESPACE, { accountId: ACCOUNT_ID, title: from })).rejects.toThrow(
     /belongs to another resource in this program, and this update renames it\. Add that resource to this one's dependsOn/,
   );
   await op.update(NAMESPACE, plan.inputs, renamed);
-  const next = await op.up(NAMESPACE, { accountId, title: from });
+  const next = await op.up(NAMESPACE, { accountId: ACCOUNT_ID, title: from });
   expect(next.id).not.toBe(renamed.id);
 });

@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { type LocalApi, startLocalApi } from "edgeguard-local";
+import { apiPerTest } from "../support/bench";
 import { KvNamespace } from "pulumi-edgeguard";
 import { envelope, failureOf } from "../support/edge-client";
 import { Operation, rawGet, rawSend, sent, type Recorded } from "../support/operation";
@@ -8,24 +8,19 @@ import { Operation, rawGet, rawSend, sent, type Recorded } from "../support/oper
 
 const TYPE = "KvNamespace";
 
-let api: LocalApi;
-let accountId: string;
-let path: string;
-beforeEach(async () => {
-  api = await startLocalApi();
-  accountId = api.accounts.main;
-  path = `/accounts/${accountId}/storage/kv/namespaces`;
-});
-afterEach(() => api.close());
+const api = apiPerTest();
+const ACCOUNT_ID = api.accounts.main;
+const PATH = `/accounts/${ACCOUNT_ID}/storage/kv/namespaces`;
 
-const up = (inputs: object): Promise<Recorded> => new Operation(api).up(TYPE, { accountId, ...inputs });
-const titles = async (): Promise<unknown> => (await rawGet(api, path))["result"];
+const up = (inputs: object): Promise<Recorded> =>
+  new Operation(api).up(TYPE, { accountId: ACCOUNT_ID, ...inputs });
+const titles = async (): Promise<unknown> => (await rawGet(api, PATH))["result"];
 
 /** A namespace that someone else created, with a key or without. */
 async function existing(title: string, ...keys: string[]): Promise<string> {
-  const { id } = (await rawSend(api, "POST", path, { title }))["result"] as { id: string };
+  const { id } = (await rawSend(api, "POST", PATH, { title }))["result"] as { id: string };
   const entries = keys.map((key) => ({ key, value: "v" }));
-  await rawSend(api, "PUT", `${path}/${id}/bulk`, entries);
+  await rawSend(api, "PUT", `${PATH}/${id}/bulk`, entries);
   return id;
 }
 
@@ -43,7 +38,7 @@ test.each([
   ["takeOver", "non-empty", "adopted", undefined],
 ] as const)("with adopt: %j, an existing %s namespace is %s", async (adopt, state, _, refusal) => {
   const id = await existing("shop", ...(state === "non-empty" ? ["a"] : []));
-  const inputs = { accountId, title: "shop", ...(adopt && { adopt }) };
+  const inputs = { accountId: ACCOUNT_ID, title: "shop", ...(adopt && { adopt }) };
   if (refusal === undefined) {
     expect((await up(inputs)).id).toBe(id);
     return;
@@ -61,7 +56,7 @@ test("adds _preview to a preview namespace's title, in the account and in the st
 
 test("a destroy fails at once if the namespace still has keys, and names them", async () => {
   const namespace = await up({ title: "non-empty" });
-  await rawSend(api, "PUT", `${path}/${namespace.id}/bulk`, [{ key: "b", value: "v" }]);
+  await rawSend(api, "PUT", `${PATH}/${namespace.id}/bulk`, [{ key: "b", value: "v" }]);
   api.clearRequests();
   const { message } = await failureOf(new Operation(api).destroy(TYPE, namespace));
   expect(message).toMatch(
@@ -72,7 +67,7 @@ test("a destroy fails at once if the namespace still has keys, and names them", 
 
 test("forceDestroy deletes a namespace with its keys", async () => {
   const namespace = await up({ title: "non-empty", forceDestroy: true });
-  await rawSend(api, "PUT", `${path}/${namespace.id}/bulk`, [{ key: "b", value: "v" }]);
+  await rawSend(api, "PUT", `${PATH}/${namespace.id}/bulk`, [{ key: "b", value: "v" }]);
   await new Operation(api).destroy(TYPE, namespace);
   expect(await titles()).not.toContainEqual(expect.objectContaining({ id: namespace.id }));
 });
@@ -85,7 +80,7 @@ test.each([
     newResource: ({ inputs }) => ({ id: "5".repeat(32), state: inputs as object }),
     call: ({ inputs }) => inputs as object,
   });
-  const namespace = new KvNamespace(`snippet-${member}`, { accountId, title: member, preview });
+  const namespace = new KvNamespace(`snippet-${member}`, { accountId: ACCOUNT_ID, title: member, preview });
   const snippet = await new Promise((done) => namespace.bindingSnippet("CATALOG").apply(done));
   expect(snippet).toBe(`[[kv_namespaces]]\nbinding = "CATALOG"\n${member} = "${"5".repeat(32)}"\n`);
 });
@@ -100,7 +95,9 @@ test("in a preview, the binding snippet of an unchanged namespace is known", asy
     "stack",
     true,
   );
-  const snippet = new KvNamespace("unchanged", { accountId, title: "unchanged" }).bindingSnippet("CATALOG");
+  const snippet = new KvNamespace("unchanged", { accountId: ACCOUNT_ID, title: "unchanged" }).bindingSnippet(
+    "CATALOG",
+  );
   expect(await (snippet as unknown as { isKnown: Promise<boolean> }).isKnown).toBe(true);
 });
 
@@ -114,7 +111,7 @@ test("warns in the preview if the account has reached its namespace limit", asyn
   });
   api.fault({ match: { method: "GET", path: "namespaces" }, kind: "raw", status: 200, body });
   const op = new Operation(api);
-  await op.preview(TYPE, { accountId, title: "one-more" });
+  await op.preview(TYPE, { accountId: ACCOUNT_ID, title: "one-more" });
   expect(op.warned).toEqual([
     expect.stringContaining("has 1000 namespaces; the documented limit is 1000. The update will fail unless"),
   ]);
@@ -125,16 +122,17 @@ describe("a rename", () => {
     const id = await existing("taken");
     const recorded = await up({ title: "mine" });
     const op = new Operation(api);
-    const message = (await failureOf(op.preview(TYPE, { accountId, title: "taken" }, recorded))).message;
+    const message = (await failureOf(op.preview(TYPE, { accountId: ACCOUNT_ID, title: "taken" }, recorded)))
+      .message;
     expect(message).toMatch(`title: namespace ${id} already has the title "taken"`);
     expect(message).toMatch(/Choose another title, or rename that namespace first\./);
   });
 
   test("works if someone already made the same rename in the dashboard", async () => {
     const recorded = await up({ title: "mine" });
-    await rawSend(api, "PUT", `${path}/${recorded.id}`, { title: "theirs" });
+    await rawSend(api, "PUT", `${PATH}/${recorded.id}`, { title: "theirs" });
     const op = new Operation(api);
-    expect(await op.preview(TYPE, { accountId, title: "theirs" }, recorded)).toMatchObject({
+    expect(await op.preview(TYPE, { accountId: ACCOUNT_ID, title: "theirs" }, recorded)).toMatchObject({
       step: "update",
     });
   });
@@ -142,8 +140,8 @@ describe("a rename", () => {
   test("causes a warning if another resource gives up the title in the same update, and works once it has", async () => {
     const [first, second] = [await up({ title: "first" }), await up({ title: "second" })];
     const op = new Operation(api);
-    const plan = await op.preview(TYPE, { accountId, title: "third" }, first);
-    const next = await op.preview(TYPE, { accountId, title: "first" }, second);
+    const plan = await op.preview(TYPE, { accountId: ACCOUNT_ID, title: "third" }, first);
+    const next = await op.preview(TYPE, { accountId: ACCOUNT_ID, title: "first" }, second);
     expect(op.warned).toEqual([expect.stringContaining("Add that resource to this one's dependsOn")]);
     await op.update(TYPE, plan.inputs, first);
     await op.update(TYPE, next.inputs, second);

@@ -1,4 +1,4 @@
-import { type LocalApi, startLocalApi } from "edgeguard-local";
+import { apiPerTest } from "../support/bench";
 import type { Entry } from "../../provider/kv/entry";
 import { readValues, type ReadRequest } from "../../provider/kv/values";
 import { clientOf, envelope, failureOf, serve, TOKEN } from "../support/edge-client";
@@ -14,13 +14,11 @@ import {
   textEntry,
 } from "./upload-support";
 
-let api: LocalApi;
+const api = apiPerTest();
 let place: { accountId: string; namespaceId: string };
-beforeEach(async () => {
-  api = await startLocalApi();
+beforeEach(() => {
   place = emptyNamespace(api);
 });
-afterEach(() => api.close());
 
 async function store(entries: Iterable<Entry>): Promise<void> {
   await fill(api, place, entries);

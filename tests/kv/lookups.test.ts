@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { startLocalApi, type LocalApi } from "edgeguard-local";
+import { apiPerFile } from "../support/bench";
 import {
   getKvKeys,
   getKvMetadata,
@@ -14,21 +14,13 @@ import {
 import { raw } from "../support/scenario";
 
 describe.each(["documented", "openapi"] as const)("a Workers KV lookup (%s dialect)", (dialect) => {
-  let api: LocalApi;
+  const api = apiPerFile({ dialect });
+  const account = api.accounts.main;
+  const existing = api.namespaces.existing;
+  const namespaces = `/accounts/${account}/storage/kv/namespaces`;
   let opts: LookupOptions;
-  let account: string;
-  let existing: string;
-  let namespaces: string;
-
-  beforeAll(async () => {
-    api = await startLocalApi({ dialect });
-    account = api.accounts.main;
-    existing = api.namespaces.existing;
-    namespaces = `/accounts/${account}/storage/kv/namespaces`;
-    opts = { config: { baseUrl: api.url, apiToken: "local-token", accountId: account } };
-  });
-  afterAll(() => api.close());
   beforeEach(() => {
+    opts = { config: { baseUrl: api.url, apiToken: "local-token", accountId: account } };
     api.reset();
     api.clearRequests();
   });

@@ -1,4 +1,4 @@
-import { startLocalApi, type LocalApi } from "edgeguard-local";
+import { apiPerFile } from "../support/bench";
 import { LONG } from "../support/long";
 import { Operation, rawGet, rawSend, type Recorded } from "../support/operation";
 
@@ -6,13 +6,9 @@ import { Operation, rawGet, rawSend, type Recorded } from "../support/operation"
 
 const TYPE = "KvEntries";
 
-let api: LocalApi;
+const api = apiPerFile();
 let namespaceId: string;
 let path: string;
-beforeAll(async () => {
-  api = await startLocalApi();
-});
-afterAll(() => api.close());
 
 let made = 0;
 beforeEach(async () => {

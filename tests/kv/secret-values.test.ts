@@ -1,7 +1,6 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type LocalApi, startLocalApi } from "edgeguard-local";
+import { apiPerTest, folderPerFile } from "../support/bench";
 import { omit } from "../../provider/basics/json";
 import { Operation, rawSend, type Recorded } from "../support/operation";
 import { emptyNamespace } from "./upload-support";
@@ -12,7 +11,7 @@ const TYPE = "KvEntries";
 const CANARY = "c4nary-value-aaaaaaaaaaaaaaaa";
 const BASE64 = Buffer.from(CANARY).toString("base64");
 
-const FOLDER = mkdtempSync(join(tmpdir(), "edgeguard-canary-"));
+const FOLDER = folderPerFile("canary");
 const FILE = join(FOLDER, "entries.json");
 const DIRECTORY = join(FOLDER, "values");
 /** Files that are refused, each containing the value. */
@@ -33,7 +32,7 @@ const source = (value: string): Record<string, Record<string, unknown>> => {
   };
 };
 
-let api: LocalApi;
+const api = apiPerTest();
 /** Every message and error. */
 let messages: string[];
 
@@ -45,12 +44,9 @@ beforeAll(() => {
   truncateSync(join(BAD_DIRECTORY, "large"), 26_214_401);
   symlinkSync(join(BAD_DIRECTORY, "large"), join(BAD_DIRECTORY, "link"));
 });
-afterAll(() => rmSync(FOLDER, { recursive: true }));
-beforeEach(async () => {
-  api = await startLocalApi();
+beforeEach(() => {
   messages = [];
 });
-afterEach(() => api.close());
 
 async function within<T>(work: (op: Operation) => Promise<T>): Promise<T> {
   const op = new Operation(api, { env: { EDGEGUARD_DEBUG: "1" }, config: { "edgeguard:maxRetries": "0" } });

@@ -1,7 +1,7 @@
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type LocalApi, startLocalApi } from "edgeguard-local";
+import { folderPerTest } from "../support/bench";
 import { KV } from "../../provider/limits";
 import { REGISTER } from "../../provider/register";
 import { failureOf, until } from "../support/edge-client";
@@ -17,7 +17,7 @@ const declared = new Map(
   Array.from({ length: COUNT }, (_, i) => [`item-${String(i).padStart(3, "0")}`, `value ${i}`]),
 );
 
-let folder: string;
+const FOLDER = folderPerTest("changed");
 let api: LocalApi;
 let address: { accountId: string; namespaceId: string };
 beforeAll(async () => {
@@ -25,28 +25,26 @@ beforeAll(async () => {
   api = await startLocalApi();
 });
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "edgeguard-changed-"));
   address = emptyNamespace(api);
   api.clearRequests();
   api.clearFaults();
-  mkdirSync(join(folder, "d"));
-  for (const [key, value] of declared) writeFileSync(join(folder, "d", key), value);
+  mkdirSync(join(FOLDER, "d"));
+  for (const [key, value] of declared) writeFileSync(join(FOLDER, "d", key), value);
   const entries = Array.from(declared, ([key, value]) => ({ key, value }));
-  writeFileSync(join(folder, "f.json"), JSON.stringify(entries, null, 1));
+  writeFileSync(join(FOLDER, "f.json"), JSON.stringify(entries, null, 1));
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 afterAll(() => api.close());
 
 const SOURCES: [string, () => Record<string, unknown>, string][] = [
-  ["a file", () => ({ file: join(folder, "f.json") }), "f.json"],
-  ["a directory", () => ({ directory: join(folder, "d") }), "d/item-299"],
+  ["a file", () => ({ file: join(FOLDER, "f.json") }), "f.json"],
+  ["a directory", () => ({ directory: join(FOLDER, "d") }), "d/item-299"],
 ];
 
 describe.each(SOURCES)("%s", (_, source, path) => {
   test("isn't sent if it changed after the check", async () => {
     const op = new Operation(api);
     const { inputs } = await op.preview(TYPE, { ...address, ...source() });
-    writeFileSync(join(folder, path), '[{"key":"other","value":"1"}]');
+    writeFileSync(join(FOLDER, path), '[{"key":"other","value":"1"}]');
     api.clearRequests();
     const { message } = await failureOf(Promise.resolve(REGISTER[TYPE]?.create(op.host, inputs)));
     expect(message).toMatch(/ has changed since it was checked\. Nothing was sent\. Run the command again/);
@@ -57,7 +55,7 @@ describe.each(SOURCES)("%s", (_, source, path) => {
     const op = new Operation(api);
     const { inputs } = await op.preview(TYPE, { ...address, ...source() });
     const entries = Array.from(declared, ([key, value]) => ({ key, value })).reverse();
-    writeFileSync(join(folder, "f.json"), JSON.stringify(entries));
+    writeFileSync(join(FOLDER, "f.json"), JSON.stringify(entries));
     await REGISTER[TYPE]?.create(op.host, inputs);
     expect(difference(storedValues(api), declared)).toEqual([]);
   });
@@ -68,7 +66,7 @@ describe.each(SOURCES)("%s", (_, source, path) => {
     api.fault({ kind: "slow", delayMs: 100, times: 2, match: { method: "PUT" } });
     const failing = op.failedUp(TYPE, inputs);
     await until(() => bulkWrites(api).length === 1);
-    appendFileSync(join(folder, path), " ");
+    appendFileSync(join(FOLDER, path), " ");
     const { message, recorded } = await failing;
     expect(message).toMatch(
       / has changed since it was checked\. The remaining entries were not sent\. \d00 entries were written and recorded/,
@@ -83,7 +81,7 @@ describe.each(SOURCES)("%s", (_, source, path) => {
 });
 
 test("sends a file as it was checked even if it's replaced during the update", async () => {
-  const file = join(folder, "f.json");
+  const file = join(FOLDER, "f.json");
   const op = new Operation(api, { config: { "edgeguard:concurrency": "1" } });
   api.fault({ kind: "slow", delayMs: 100, times: 2, match: { method: "PUT" } });
   const running = op.up(TYPE, { ...address, file });

@@ -1,4 +1,4 @@
-import { type LocalApi, startLocalApi } from "edgeguard-local";
+import { apiPerTest } from "../support/bench";
 import { remove, type BulkOutcome, type RemoveRequest } from "../../provider/kv/bulk";
 import {
   emptyNamespace,
@@ -11,13 +11,11 @@ import {
   storedKeys,
 } from "./upload-support";
 
-let api: LocalApi;
+const api = apiPerTest();
 let place: { accountId: string; namespaceId: string };
-beforeEach(async () => {
-  api = await startLocalApi();
+beforeEach(() => {
   place = emptyNamespace(api);
 });
-afterEach(() => api.close());
 
 async function filled(count: number): Promise<string[]> {
   await fill(api, place, manyEntries(count));

@@ -1,19 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Fault, type LocalApi, startLocalApi } from "edgeguard-local";
+import type { Fault } from "edgeguard-local";
+import { apiPerTest } from "../support/bench";
 import { callerOf, controlOf, each, newPolicy, token } from "./client";
 import { virtualTime } from "../support/virtual-time";
 
-let api: LocalApi;
-let policies: string;
+const api = apiPerTest();
+const POLICIES = `/zones/${api.zones.empty}/page_shield/policies`;
 
-beforeEach(async () => {
-  api = await startLocalApi();
-  policies = `/zones/${api.zones.empty}/page_shield/policies`;
-});
-afterEach(() => api.close());
-
-const create = () => callerOf(api)("POST", policies, newPolicy);
-const stored = async () => each(await callerOf(api)("GET", policies), "id").length;
+const create = () => callerOf(api)("POST", POLICIES, newPolicy);
+const stored = async () => each(await callerOf(api)("GET", POLICIES), "id").length;
 const posts: Pick<Fault, "match"> = { match: { method: "POST" } };
 
 test('the fault "status" returns an error with Retry-After and doesn\'t apply the request', async () => {
@@ -45,7 +40,7 @@ test('the fault "dropAfter" applies the request, then drops the connection witho
 
 test('the fault "truncated" applies the request, sends the headers and half of the body, then drops the connection', async () => {
   api.fault({ ...posts, kind: "truncated" });
-  const response = await fetch(api.url + policies, {
+  const response = await fetch(api.url + POLICIES, {
     method: "POST",
     headers: { ...token, "content-type": "application/json" },
     body: JSON.stringify(newPolicy),
@@ -81,7 +76,7 @@ test.each([
   async (when, count) => {
     api.fault({ ...posts, kind: "slow", delayMs: 60_000, when });
     const patience = new AbortController();
-    const impatient = fetch(api.url + policies, {
+    const impatient = fetch(api.url + POLICIES, {
       method: "POST",
       headers: { ...token, "content-type": "application/json" },
       body: JSON.stringify(newPolicy),

@@ -1,17 +1,14 @@
-import { type LocalApi, startLocalApi } from "edgeguard-local";
+import { startLocalApi } from "edgeguard-local";
+import { apiPerFile } from "../support/bench";
 import { token } from "./client";
 import { failed, type KvCaller, newNamespace } from "./kv-client";
 
 const STARTED_AT = Date.parse("2026-10-01T00:00:00Z");
 const SECONDS = STARTED_AT / 1000;
 
-let api: LocalApi;
+const api = apiPerFile({ clock: () => new Date(STARTED_AT) });
 let kv: KvCaller;
 
-beforeAll(async () => {
-  api = await startLocalApi({ clock: () => new Date(STARTED_AT) });
-});
-afterAll(() => api.close());
 beforeEach(async () => {
   kv = await newNamespace(api);
 });

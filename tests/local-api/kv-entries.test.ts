@@ -1,18 +1,17 @@
-import { type LocalApi, startLocalApi } from "edgeguard-local";
+import { startLocalApi } from "edgeguard-local";
+import { apiPerTest } from "../support/bench";
 import { callerOf, token } from "./client";
 import { failed, type KvCaller, namespacesOf, newNamespace } from "./kv-client";
 
 const STARTED_AT = Date.parse("2026-10-01T00:00:00.500Z");
 const SECONDS = Math.floor(STARTED_AT / 1000);
 
-let api: LocalApi;
+const api = apiPerTest({ clock: () => new Date(STARTED_AT), limits: { maxKvValueBytes: 5000 } });
 let kv: KvCaller;
 
 beforeEach(async () => {
-  api = await startLocalApi({ clock: () => new Date(STARTED_AT), limits: { maxKvValueBytes: 5000 } });
   kv = await newNamespace(api);
 });
-afterEach(() => api.close());
 
 const valueUrl = (key: string, query = "") =>
   `${api.url}${kv.path}/values/${encodeURIComponent(key)}${query}`;

@@ -1,24 +1,16 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type LocalApi, startLocalApi } from "edgeguard-local";
-import { type Call, callerOf, result } from "./client";
+import { apiPerTest } from "../support/bench";
+import { callerOf, result } from "./client";
 import { create, DATADOG, newJob, refusal, tokenFor } from "./logpush-client";
 
 const S3 = "s3://shop-logs/edge?region=eu-central-1";
 const DAY = 24 * 60 * 60 * 1000;
 
-let api: LocalApi;
-let call: Call;
-let scope: string;
-let jobs: string;
-
-beforeEach(async () => {
-  api = await startLocalApi({ clock: () => new Date("2026-10-01T12:00:00Z") });
-  call = callerOf(api);
-  scope = `/zones/${api.zones.empty}`;
-  jobs = `${scope}/logpush/jobs`;
-});
-afterEach(() => api.close());
+const api = apiPerTest({ clock: () => new Date("2026-10-01T12:00:00Z") });
+const call = callerOf(api);
+const SCOPE = `/zones/${api.zones.empty}`;
+const JOBS = `${SCOPE}/logpush/jobs`;
 
 const claimsOf = (token: string): unknown =>
   JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
@@ -43,7 +35,7 @@ describe("the API for Logpush destinations", () => {
     ["https://", "needs a bucket or a host"],
   ])("rejects %s on every route, without showing its secrets", async (destination, why) => {
     const refused = refusal(400, 1002, why, "/destination_conf");
-    for (const path of [jobs, `${scope}/logpush/ownership`]) {
+    for (const path of [JOBS, `${SCOPE}/logpush/ownership`]) {
       const response = await call("POST", path, { ...newJob, destination_conf: destination });
       expect(response).toMatchObject(refused);
     }
@@ -52,18 +44,18 @@ describe("the API for Logpush destinations", () => {
   test("accepts a destination of up to 4,096 characters", async () => {
     const long = (length: number) =>
       `https://logs.example/${"x".repeat(length - "https://logs.example/".length)}`;
-    const post = (length: number) => call("POST", jobs, { ...newJob, destination_conf: long(length) });
+    const post = (length: number) => call("POST", JOBS, { ...newJob, destination_conf: long(length) });
     expect(await post(4096)).toMatchObject({ status: 200 });
     expect(await post(4097)).toMatchObject(refusal(400, 1002, "4096", "/destination_conf"));
   });
 
   test("rejects a job and an ownership challenge if the destination rejects writes", async () => {
     api.logpush.configure({ unwritable: ["datadog://intake"] });
-    expect(await call("POST", jobs, newJob)).toMatchObject(
+    expect(await call("POST", JOBS, newJob)).toMatchObject(
       refusal(400, 1002, "error validating destination: error writing object", "/destination_conf"),
     );
     const body = { destination_conf: DATADOG };
-    expect(result(await call("POST", `${scope}/logpush/ownership`, body))).toEqual({
+    expect(result(await call("POST", `${SCOPE}/logpush/ownership`, body))).toEqual({
       filename: "",
       message: "error writing object: access denied",
       valid: false,
@@ -91,9 +83,9 @@ describe("the API for Logpush ownership", () => {
     ];
     const responses = [];
     for (const destination_conf of [...asked, ...free]) {
-      const response = await call("POST", jobs, { ...newJob, destination_conf });
+      const response = await call("POST", JOBS, { ...newJob, destination_conf });
       responses.push(response);
-      if (response.status === 200) await call("DELETE", `${jobs}/${String(result(response)["id"])}`);
+      if (response.status === 200) await call("DELETE", `${JOBS}/${String(result(response)["id"])}`);
     }
     const refused = refusal(400, 1002, "ownership_challenge is required", "/ownership_challenge");
     expect(responses.slice(0, 5)).toMatchObject(asked.map(() => refused));
@@ -102,7 +94,7 @@ describe("the API for Logpush ownership", () => {
 
   test("writes a token to a file at the destination, and accepts a job that sends the token back", async () => {
     const withDate = "s3://shop-logs/edge/{DATE}?region=eu-central-1";
-    const response = await call("POST", `${scope}/logpush/ownership`, { destination_conf: withDate });
+    const response = await call("POST", `${SCOPE}/logpush/ownership`, { destination_conf: withDate });
     expect(result(response)).toEqual({
       filename: expect.stringMatching(/^edge\/20261001\/ownership-challenge-[0-9a-f]{8}\.txt$/) as string,
       message: expect.stringContaining(api.logpush.folder) as string,
@@ -111,12 +103,12 @@ describe("the API for Logpush ownership", () => {
     const [file] = api.logpush.files();
     expect(file?.path).toBe(`s3/shop-logs/${String(result(response)["filename"])}`);
     const token = api.logpush.read(file?.path ?? "");
-    await create(call, jobs, { destination_conf: withDate, ownership_challenge: token });
+    await create(call, JOBS, { destination_conf: withDate, ownership_challenge: token });
     expect(readFileSync(join(api.logpush.folder, file?.path ?? ""), "utf8")).toBe(token);
   });
 
   test("issues a token for one destination of one zone or account, valid for seven days", async () => {
-    const token = await tokenFor(api, call, scope, S3);
+    const token = await tokenFor(api, call, SCOPE, S3);
     const issued = Date.parse("2026-10-01T12:00:00Z") / 1000;
     expect(token).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/);
     expect(claimsOf(token)).toEqual({
@@ -132,7 +124,7 @@ describe("the API for Logpush ownership", () => {
   });
 
   test("rejects a token that's for another zone, account or destination, was changed, or has expired", async () => {
-    const token = await tokenFor(api, call, scope, S3);
+    const token = await tokenFor(api, call, SCOPE, S3);
     const [header = "", , signature = ""] = token.split(".");
     const forged = Buffer.from(JSON.stringify({ ...Object(claimsOf(token)), exp: 9e9 })).toString(
       "base64url",
@@ -143,25 +135,25 @@ describe("the API for Logpush ownership", () => {
       return (await call("POST", `${of}/logpush/jobs`, body)).status;
     };
 
-    expect(await statusOf(scope, S3, token)).toBe(200);
+    expect(await statusOf(SCOPE, S3, token)).toBe(200);
     expect(await statusOf(`/zones/${api.zones.shop}`, S3, token)).toBe(400);
     expect(await statusOf(`/accounts/${api.accounts.main}`, S3, token)).toBe(400);
-    expect(await statusOf(scope, `${S3}&sse=AES256`, token)).toBe(400);
-    expect(await statusOf(scope, S3, `${header}.${forged}.${signature}`)).toBe(400);
-    expect(await statusOf(scope, S3, "00000000000000000000")).toBe(400);
+    expect(await statusOf(SCOPE, `${S3}&sse=AES256`, token)).toBe(400);
+    expect(await statusOf(SCOPE, S3, `${header}.${forged}.${signature}`)).toBe(400);
+    expect(await statusOf(SCOPE, S3, "00000000000000000000")).toBe(400);
 
     api.advance(7 * DAY - 1000);
-    expect(await statusOf(scope, S3, token)).toBe(200);
+    expect(await statusOf(SCOPE, S3, token)).toBe(200);
     api.advance(1000);
-    const expired = await call("POST", jobs, { ...newJob, destination_conf: S3, ownership_challenge: token });
+    const expired = await call("POST", JOBS, { ...newJob, destination_conf: S3, ownership_challenge: token });
     expect(expired).toMatchObject(
       refusal(400, 1002, "ownership_challenge is invalid: expired", "/ownership_challenge"),
     );
   });
 
   test("requires a new token if a job's bucket or path changes, but not if only parameters change", async () => {
-    const ownership_challenge = await tokenFor(api, call, scope, S3);
-    const path = `${jobs}/${await create(call, jobs, { destination_conf: S3, ownership_challenge })}`;
+    const ownership_challenge = await tokenFor(api, call, SCOPE, S3);
+    const path = `${JOBS}/${await create(call, JOBS, { destination_conf: S3, ownership_challenge })}`;
 
     expect(await call("PUT", path, { destination_conf: `${S3}&sse=AES256` })).toMatchObject({ status: 200 });
     const moved = "s3://shop-logs/elsewhere?region=eu-central-1";
@@ -169,7 +161,7 @@ describe("the API for Logpush ownership", () => {
     expect(await call("PUT", path, { destination_conf: moved })).toMatchObject(missing);
     const stale = await call("PUT", path, { destination_conf: moved, ownership_challenge });
     expect(stale).toMatchObject(refusal(400, 1002, "issued for another destination", "/ownership_challenge"));
-    const token = await tokenFor(api, call, scope, moved);
+    const token = await tokenFor(api, call, SCOPE, moved);
     const proven = await call("PUT", path, { destination_conf: moved, ownership_challenge: token });
     expect(result(proven)).toMatchObject({ destination_conf: moved });
     expect(JSON.stringify(proven.body)).not.toContain(token);
@@ -182,7 +174,7 @@ describe("the API for Logpush ownership", () => {
   ])(
     "keeps the token's file inside the destinations' directory, without secrets in its path: %s",
     async (destination, folder) => {
-      await call("POST", `${scope}/logpush/ownership`, { destination_conf: destination });
+      await call("POST", `${SCOPE}/logpush/ownership`, { destination_conf: destination });
       expect(api.logpush.files().map(({ path }) => path)).toEqual([
         expect.stringMatching(new RegExp(`^${folder}ownership-challenge-[0-9a-f]{8}\\.txt$`)),
       ]);
@@ -194,7 +186,7 @@ describe("the API for Logpush datasets", () => {
   const path = (of: string, dataset: string, what: string) => `${of}/logpush/datasets/${dataset}/${what}`;
 
   test("lists the fields of a dataset with their types", async () => {
-    const fields = result(await call("GET", path(scope, "http_requests", "fields")));
+    const fields = result(await call("GET", path(SCOPE, "http_requests", "fields")));
     expect(fields).toMatchObject({
       ClientIP: "string",
       ClientRequestMethod: "string; GET | POST | HEAD | PUT | DELETE",
@@ -215,7 +207,7 @@ describe("the API for Logpush datasets", () => {
   test.each(["http_requests", "firewall_events", "dns_logs"])(
     "lists %s for a zone, but not for an account",
     async (dataset) => {
-      expect(await call("GET", path(scope, dataset, "fields"))).toMatchObject({ status: 200 });
+      expect(await call("GET", path(SCOPE, dataset, "fields"))).toMatchObject({ status: 200 });
       const unknown = refusal(404, 1002, `dataset ${dataset} not found`);
       expect(await call("GET", path(`/accounts/${api.accounts.main}`, dataset, "fields"))).toMatchObject(
         unknown,
@@ -229,16 +221,16 @@ describe("the API for Logpush datasets", () => {
       casb_findings: { FindingID: "string" },
     } as const;
     api.logpush.configure({ fields });
-    const zone = result(await call("GET", path(scope, "http_requests", "fields")));
+    const zone = result(await call("GET", path(SCOPE, "http_requests", "fields")));
     expect(zone).toMatchObject({ NewField: "int", ClientIP: "string" });
     expect(zone).not.toHaveProperty("BotScore");
     const account = `/accounts/${api.accounts.main}`;
     expect(result(await call("GET", path(account, "casb_findings", "fields")))).toEqual({
       FindingID: "string",
     });
-    await create(call, jobs, { output_options: { field_names: ["NewField"] } });
+    await create(call, JOBS, { output_options: { field_names: ["NewField"] } });
     const gone = { ...newJob, output_options: { field_names: ["BotScore"] } };
-    expect(await call("POST", jobs, gone)).toMatchObject(refusal(400, 1004, "unknown field BotScore"));
+    expect(await call("POST", JOBS, gone)).toMatchObject(refusal(400, 1004, "unknown field BotScore"));
   });
 
   test("accepts jobs for a dataset whose fields it doesn't know, but returns an error for its fields", async () => {
@@ -246,7 +238,7 @@ describe("the API for Logpush datasets", () => {
     const unknown = refusal(404, 1002, "doesn't know the fields of dataset casb_findings");
     expect(await call("GET", path(account, "casb_findings", "fields"))).toMatchObject(unknown);
     expect(await call("GET", path(account, "casb_findings", "jobs"))).toMatchObject({ status: 200 });
-    expect(await call("GET", path(account, "nonsense", "jobs"))).toMatchObject({ status: 404 });
+    expect(await call("GET", path(SCOPE, "nonsense", "jobs"))).toMatchObject({ status: 404 });
     const job = { ...newJob, dataset: "casb_findings", output_options: { field_names: ["Anything"] } };
     expect(await call("POST", `${account}/logpush/jobs`, job)).toMatchObject({ status: 200 });
   });

@@ -1,26 +1,15 @@
-import {
-  type EffectiveRule,
-  type LocalApi,
-  managedRulesets,
-  OWASP_SCORE_RULE,
-  seededRules,
-  startLocalApi,
-} from "edgeguard-local";
+import { type EffectiveRule, managedRulesets, OWASP_SCORE_RULE, seededRules } from "edgeguard-local";
+import { apiPerFile } from "../support/bench";
 import { controlOf } from "./client";
 import { rulesOf, ZoneRulesets } from "./rulesets-client";
 
 const { managed, owasp } = managedRulesets;
 
 describe("the effective rules of a zone", () => {
-  let api: LocalApi;
-  let zone: ZoneRulesets;
+  const api = apiPerFile();
+  const zone = new ZoneRulesets(api, api.zones.empty);
 
-  beforeAll(async () => {
-    api = await startLocalApi();
-    zone = new ZoneRulesets(api, api.zones.empty);
-  });
   beforeEach(() => api.reset());
-  afterAll(() => api.close());
 
   async function deploy(
     id: string,

@@ -1,10 +1,5 @@
-import {
-  type LocalApi,
-  managedRulesets,
-  seededEntryPoints,
-  seededRules,
-  startLocalApi,
-} from "edgeguard-local";
+import { managedRulesets, seededEntryPoints, seededRules, startLocalApi } from "edgeguard-local";
+import { apiPerFile } from "../support/bench";
 import { callerOf, each, idOf, result } from "./client";
 import { idsOf, PHASE, rulesOf, ZoneRulesets } from "./rulesets-client";
 
@@ -15,22 +10,16 @@ const execute = {
 };
 
 describe("a zone's entry point", () => {
-  let api: LocalApi;
+  const api = apiPerFile({ clock: () => now });
+  const shop = new ZoneRulesets(api, api.zones.shop);
+  const empty = new ZoneRulesets(api, api.zones.empty);
   let now = new Date("2026-09-02T10:00:00Z");
-  let shop: ZoneRulesets;
-  let empty: ZoneRulesets;
   const { monitoring, managed, credentials } = seededRules.shop;
 
-  beforeAll(async () => {
-    api = await startLocalApi({ clock: () => now });
-    shop = new ZoneRulesets(api, api.zones.shop);
-    empty = new ZoneRulesets(api, api.zones.empty);
-  });
   beforeEach(() => {
     now = new Date("2026-09-02T10:00:00Z");
     api.reset();
   });
-  afterAll(() => api.close());
 
   test("exists initially in two of the seeded zones", async () => {
     const blog = new ZoneRulesets(api, api.zones.blog);

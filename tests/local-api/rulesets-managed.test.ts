@@ -1,19 +1,14 @@
-import { type LocalApi, managedRulesets, OWASP_SCORE_RULE, startLocalApi } from "edgeguard-local";
+import { managedRulesets, OWASP_SCORE_RULE, startLocalApi } from "edgeguard-local";
+import { apiPerFile } from "../support/bench";
 import { z } from "zod";
-import { type Call, callerOf, controlOf, each, result } from "./client";
+import { callerOf, controlOf, each, result } from "./client";
 import { type Rule, rulesOf } from "./rulesets-client";
 
 describe("the API for managed rulesets", () => {
-  let api: LocalApi;
-  let call: Call;
-  let root: string;
+  const api = apiPerFile();
+  const call = callerOf(api);
+  const root = `/accounts/${api.accounts.main}/rulesets`;
 
-  beforeAll(async () => {
-    api = await startLocalApi();
-    call = callerOf(api);
-    root = `/accounts/${api.accounts.main}/rulesets`;
-  });
-  afterAll(() => api.close());
   afterEach(() => api.reset());
 
   const read = async (id: string) => rulesOf(await call("GET", `${root}/${id}`));

@@ -1,10 +1,5 @@
-import {
-  type LocalApi,
-  managedRulesets,
-  OWASP_SCORE_RULE,
-  seededRules,
-  startLocalApi,
-} from "edgeguard-local";
+import { managedRulesets, OWASP_SCORE_RULE, seededRules, startLocalApi } from "edgeguard-local";
+import { apiPerFile } from "../support/bench";
 import { callerOf, result } from "./client";
 import { PHASE, rulesOf, ZoneRulesets } from "./rulesets-client";
 
@@ -20,14 +15,8 @@ const overrides = (members: object) => execute({ overrides: members });
 const skip = (parameters: object) => ({ action: "skip", action_parameters: parameters, expression: "true" });
 const expressed = (expression: unknown) => ({ ...execute({}), expression });
 
-let api: LocalApi;
-let shop: ZoneRulesets;
-
-beforeAll(async () => {
-  api = await startLocalApi();
-  shop = new ZoneRulesets(api, api.zones.shop);
-});
-afterAll(() => api.close());
+const api = apiPerFile();
+const shop = new ZoneRulesets(api, api.zones.shop);
 
 test.each([
   "(false)",

@@ -1,4 +1,5 @@
-import { type LocalApi, startLocalApi } from "edgeguard-local";
+import type { LocalApi } from "edgeguard-local";
+import { apiPerFile } from "../support/bench";
 import { openContract } from "../support/openapi";
 import { type ApiResponse, callerOf, each, token } from "./client";
 import { OWASP, VENDOR } from "./waf-client";
@@ -30,12 +31,8 @@ function complaintsOf(method: string, path: string, response: Pick<ApiResponse, 
 }
 
 withContract("the previous WAF rules in the openapi dialect", () => {
-  let api: LocalApi;
+  const api = apiPerFile();
   const judged: { operation: string; failed: boolean }[] = [];
-  beforeAll(async () => {
-    api = await startLocalApi();
-  });
-  afterAll(() => api.close());
 
   async function call(
     method: string,

@@ -1,13 +1,10 @@
-import { type LocalApi, startLocalApi, type WafAction } from "edgeguard-local";
+import type { WafAction } from "edgeguard-local";
+import { apiPerFile } from "../support/bench";
 import { result } from "./client";
 import { Migrating, NEW_OWASP, NEW_VENDOR, SCORE_RULE } from "./waf-client";
 
-let api: LocalApi;
-beforeAll(async () => {
-  api = await startLocalApi();
-});
+const api = apiPerFile();
 beforeEach(() => api.reset());
-afterAll(() => api.close());
 
 /** The configuration proposed for an untouched zone after these actions. */
 async function proposedAfter(...actions: WafAction[]) {

@@ -1,16 +1,13 @@
-import { type LocalApi, startLocalApi, type WafAction } from "edgeguard-local";
+import type { LocalApi, WafAction } from "edgeguard-local";
+import { apiPerFile } from "../support/bench";
 import { result } from "./client";
 import { Migrating, NEW_OWASP, NEW_VENDOR, OWASP, SCORE_RULE, type SentRule, USUAL_WAF } from "./waf-client";
 
-let api: LocalApi;
-beforeAll(async () => {
-  api = await startLocalApi();
-});
+const api = apiPerFile();
 beforeEach(() => {
   api.reset();
   api.changeWaf(USUAL_WAF);
 });
-afterAll(() => api.close());
 
 type ZoneName = keyof LocalApi["zones"];
 const act = (zone: ZoneName, action: WafAction) => api.inDashboard(api.zones[zone], action);

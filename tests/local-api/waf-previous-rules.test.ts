@@ -1,17 +1,13 @@
-import { type LocalApi, startLocalApi, type WafAction } from "edgeguard-local";
+import type { WafAction } from "edgeguard-local";
+import { apiPerFile } from "../support/bench";
 import { callerOf, each, result } from "./client";
 import { Migrating, OWASP, VENDOR } from "./waf-client";
 
-let api: LocalApi;
-let zone: Migrating;
-beforeAll(async () => {
-  api = await startLocalApi();
-});
+const api = apiPerFile();
+const zone = new Migrating(api, "migrateEnterprise");
 beforeEach(() => {
   api.reset();
-  zone = new Migrating(api, "migrateEnterprise");
 });
-afterAll(() => api.close());
 
 const notFound = { status: 404, body: { success: false, result: null, errors: [{ code: 10004 }] } };
 

@@ -3,7 +3,7 @@ import { omit } from "../../provider/basics/json";
 import { through } from "../support/edge-client";
 import { Operation, refreshedInputs } from "../support/operation";
 import { LogpushBench, FILTER, TYPE, type Members } from "./support";
-import { OFFLINE, answerWith, zones } from "../support/bench";
+import { OFFLINE, answerWith, zones } from "../support/resource-bench";
 
 const b = new LogpushBench();
 
@@ -198,5 +198,4 @@ describe("a LogpushJob", () => {
     const unread = await b.up({ ...b.job, name: "unread" });
     expect(unread.id).toBe(id);
   });
-
 });

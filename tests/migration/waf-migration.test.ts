@@ -1,6 +1,6 @@
 import { type LocalApi, type WafAction } from "edgeguard-local";
 import { rawSend, refreshedInputs, type Recorded } from "../support/operation";
-import { Bench, OFFLINE } from "../support/bench";
+import { Bench, OFFLINE } from "../support/resource-bench";
 import {
   migrated,
   withConfirmation,

@@ -1,9 +1,8 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as rpc from "@pulumi/pulumi/proto/provider_pb";
-import { startLocalApi, type LocalApi } from "edgeguard-local";
+import { apiPerTest, folderPerFile } from "../support/bench";
 import { PluginClient } from "../plugin/client";
 import { missingFor, PLUGIN } from "../plugin/project";
 import { cliEngine, Project, REPOSITORY, summaryOf } from "../support/engine";
@@ -18,36 +17,27 @@ const LIMIT_BYTES = 50_000;
 const cli = cliEngine();
 const onYaml = testUnless(missingFor("yaml"));
 
-let home: string;
-let unpacked: string;
-let api: LocalApi;
+const api = apiPerTest();
+const HOME = folderPerFile("packed");
+const UNPACKED = join(HOME, "package");
 
 beforeAll(() => {
-  home = mkdtempSync(join(tmpdir(), "edgeguard-packed-"));
-  unpacked = join(home, "package");
   const run = (command: string, ...args: string[]): void => {
-    execFileSync(command, args, { cwd: home, stdio: "ignore" });
+    execFileSync(command, args, { cwd: HOME, stdio: "ignore" });
   };
   const packages = ["--workspace", "plugin", "--workspace", "provider", "--prefix", REPOSITORY];
-  run("npm", "pack", ...packages, "--ignore-scripts", "--pack-destination", home);
+  run("npm", "pack", ...packages, "--ignore-scripts", "--pack-destination", HOME);
   run("tar", "-xzf", "pulumi-resource-edgeguard-0.1.0.tgz");
   // The provider comes from here until the registry has it.
-  const provider = join(home, "pulumi-edgeguard-0.1.0.tgz");
+  const provider = join(HOME, "pulumi-edgeguard-0.1.0.tgz");
   const quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "--no-save"];
-  run("npm", "install", "--omit=dev", "--prefix", unpacked, provider, ...quiet);
+  run("npm", "install", "--omit=dev", "--prefix", UNPACKED, provider, ...quiet);
 }, 240_000);
-afterAll(() => rmSync(home, { recursive: true, force: true }));
-
-beforeEach(async () => {
-  api = await startLocalApi();
-});
-afterEach(() => api.close());
-
 test("the installed executable returns the schema, checks arguments and creates an object", async () => {
-  expect(statSync(join(home, "pulumi-resource-edgeguard-0.1.0.tgz")).size).toBeLessThan(LIMIT_BYTES);
+  expect(statSync(join(HOME, "pulumi-resource-edgeguard-0.1.0.tgz")).size).toBeLessThan(LIMIT_BYTES);
   const plugin = await PluginClient.start(
     { apiToken: TOKEN, baseUrl: api.url, accountId: api.accounts.main },
-    { command: [join(unpacked, "pulumi-resource-edgeguard")] },
+    { command: [join(UNPACKED, "pulumi-resource-edgeguard")] },
   );
   try {
     const answer: rpc.GetSchemaResponse = await plugin.call("getSchema", new rpc.GetSchemaRequest());
@@ -64,9 +54,9 @@ test("the installed executable returns the schema, checks arguments and creates 
 
 onYaml("an archive of it is installed by Pulumi's CLI, and a program without a path finds it", async () => {
   if (cli === undefined) return;
-  rmSync(join(unpacked, "PulumiPlugin.yaml"));
-  const archive = join(home, "edgeguard.tar.gz");
-  execFileSync("tar", ["-czf", archive, "-C", unpacked, "."]);
+  rmSync(join(UNPACKED, "PulumiPlugin.yaml"));
+  const archive = join(HOME, "edgeguard.tar.gz");
+  execFileSync("tar", ["-czf", archive, "-C", UNPACKED, "."]);
   const project = new Project(cli, "archive");
   try {
     writeFileSync(

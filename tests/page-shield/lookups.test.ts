@@ -11,7 +11,7 @@ import {
   getScripts,
   type LookupOptions,
 } from "pulumi-edgeguard";
-import { answerWith } from "../support/bench";
+import { answerWith } from "../support/resource-bench";
 import { envelope, serve, through } from "../support/edge-client";
 import { Operation, rawGet } from "../support/operation";
 

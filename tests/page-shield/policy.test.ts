@@ -1,7 +1,7 @@
 import { omit } from "../../provider/basics/json";
 import { envelope, failureOf, serve, through } from "../support/edge-client";
 import { driftOf } from "../report/plans";
-import { answerWith, Bench, OFFLINE, withEmptyLists, zones } from "../support/bench";
+import { answerWith, Bench, OFFLINE, withEmptyLists, zones } from "../support/resource-bench";
 import { Operation, rawGet, rawSend, refreshedInputs, type Recorded } from "../support/operation";
 
 const TYPE = "PageShieldPolicy";

@@ -1,4 +1,4 @@
-import { startLocalApi, type LocalApi } from "edgeguard-local";
+import { apiPerTest } from "../support/bench";
 import { stringify } from "yaml";
 import { describeOnCli, type ResourceState } from "../support/engine";
 import { sent } from "../support/operation";
@@ -18,19 +18,15 @@ interface Declared {
 type Program = Readonly<Record<string, Declared>>;
 
 describeOnCli("resource options of the provider plugin", (cli) => {
-  let api: LocalApi;
+  const api = apiPerTest();
   let project: PluginProject;
 
   beforeEach(async () => {
-    api = await startLocalApi();
     project = new PluginProject(cli, "options");
     project.env = { CLOUDFLARE_API_TOKEN: TOKEN };
     await project.init({ "edgeguard:baseUrl": api.url, "edgeguard:accountId": api.accounts.main });
   });
-  afterEach(async () => {
-    project.remove();
-    await api.close();
-  });
+  afterEach(() => project.remove());
 
   const declare = (resources: Program): void => project.yaml(stringify({ resources }));
   const up = async (...args: readonly string[]): Promise<string> => {

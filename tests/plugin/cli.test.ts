@@ -1,8 +1,8 @@
 import { spawn, spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { isolatedEnvironment, startLocalApi, type LocalApi } from "edgeguard-local";
+import { isolatedEnvironment } from "edgeguard-local";
+import { apiPerTest, folderPerFile } from "../support/bench";
 import { stringify } from "yaml";
 import { describeOnCli, Project, REPOSITORY, summaryOf, type Deployment } from "../support/engine";
 import { raw, TOKEN } from "../support/scenario";
@@ -17,27 +17,21 @@ const onYaml = testUnless(missingFor("yaml"));
 const CANARY = "c4nary-of-a-destination";
 
 describeOnCli("with the provider plugin", (cli) => {
-  let folder: string;
-  let api: LocalApi;
+  const folder = folderPerFile("sdk");
+  const api = apiPerTest();
   let project: PluginProject;
 
   beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), "edgeguard-sdk-"));
     generateSdk(cli, folder, { PULUMI_HOME: folder, PULUMI_SKIP_UPDATE_CHECK: "1" });
   });
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   beforeEach(async () => {
-    api = await startLocalApi();
     project = new PluginProject(cli, "moves");
     symlinkSync(join(folder, "nodejs/bin"), join(project.dir, "sdk"));
     project.env = { CLOUDFLARE_API_TOKEN: TOKEN, CANARY };
     await project.init({ "edgeguard:baseUrl": api.url, "edgeguard:accountId": api.accounts.main });
   });
-  afterEach(async () => {
-    project.remove();
-    await api.close();
-  });
+  afterEach(() => project.remove());
 
   /** A program with all seven types, from the classes or from the SDK. */
   function program(from: "pulumi-edgeguard" | "./sdk", title = "flags"): void {

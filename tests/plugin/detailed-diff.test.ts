@@ -1,4 +1,4 @@
-import { startLocalApi, type LocalApi } from "edgeguard-local";
+import { apiPerFile } from "../support/bench";
 import fc from "fast-check";
 import { REGISTER } from "../../provider/register";
 import { isJsonObject, omit, sameJson, type JsonObject } from "../../provider/basics/json";
@@ -9,17 +9,13 @@ import { PluginClient, secret } from "./client";
 
 const RUNS = LONG ? 100 : 8;
 
-let api: LocalApi;
+const api = apiPerFile();
 let plugin: PluginClient;
 beforeAll(async () => {
-  api = await startLocalApi();
   const settings = { baseUrl: api.url, apiToken: "local-token", accountId: api.accounts.main };
   plugin = await PluginClient.start({ ...settings, liveChecks: "false" });
 });
-afterAll(async () => {
-  plugin.stop();
-  await api.close();
-});
+afterAll(() => plugin.stop());
 
 /** A resource, and other values of its arguments. Undefined removes an argument. */
 interface Sample {

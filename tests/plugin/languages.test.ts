@@ -9,7 +9,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { LOCAL_ENGINE, startLocalApi, type LocalApi } from "edgeguard-local";
+import { LOCAL_ENGINE } from "edgeguard-local";
+import { apiPerTest } from "../support/bench";
 import { cliEngine, Project, REPOSITORY, summaryOf } from "../support/engine";
 import { TOKEN } from "../support/scenario";
 import { testUnless } from "../support/skip";
@@ -23,16 +24,10 @@ const PYTHON_EXAMPLE = join(REPOSITORY, "examples/python");
 const CANARY = "c4nary-of-a-destination";
 const DESTINATION = `https://logs.example.com/in?header_Authorization=Bearer%20${CANARY}`;
 
-let api: LocalApi;
+const api = apiPerTest();
 let project: Project;
 
-beforeEach(async () => {
-  api = await startLocalApi();
-});
-afterEach(async () => {
-  project.remove();
-  await api.close();
-});
+afterEach(() => project.remove());
 
 function begin(name: string): void {
   project = new Project(cliEngine() ?? LOCAL_ENGINE, name);

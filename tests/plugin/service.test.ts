@@ -1,7 +1,6 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { startLocalApi, type LocalApi } from "edgeguard-local";
+import { apiPerFile, folderPerTest } from "../support/bench";
 import * as rpc from "@pulumi/pulumi/proto/provider_pb";
 import type { ServiceError } from "@grpc/grpc-js";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
@@ -17,19 +16,15 @@ import { FakeEngine, halfOf, plain, PluginClient, secret, struct, urn } from "./
 
 const CANARY = "c4nary-secret-value";
 
-let api: LocalApi;
+const api = apiPerFile();
 let plugin: PluginClient;
 beforeAll(async () => {
-  api = await startLocalApi();
   // A proxy that refuses everything: the engine isn't behind it.
   plugin = await PluginClient.start(settings(), {
     env: { grpc_proxy: "http://127.0.0.1:9" },
   });
 });
-afterAll(async () => {
-  plugin.stop();
-  await api.close();
-});
+afterAll(() => plugin.stop());
 beforeEach(() => api.clearRequests());
 
 const settings = (): Record<string, unknown> => ({
@@ -185,10 +180,9 @@ describeLong("EDGEGUARD_SAVED_PLAN", () => {
 
 describeLong("two providers of one program, each in its own process", () => {
   let engine: FakeEngine;
-  let temporary: string;
+  const temporary = folderPerTest("plugin");
   let [one, two]: (PluginClient | undefined)[] = [];
   beforeEach(async () => {
-    temporary = mkdtempSync(join(tmpdir(), "edgeguard-plugin-"));
     const env = { TMPDIR: temporary };
     engine = await FakeEngine.start();
     one = await PluginClient.start(settings(), { name: "one", engine, env });
@@ -198,7 +192,6 @@ describeLong("two providers of one program, each in its own process", () => {
     one?.stop();
     two?.stop();
     engine.stop();
-    rmSync(temporary, { recursive: true, force: true });
   });
 
   test("can't both manage the same object, but a resource can change its provider", async () => {

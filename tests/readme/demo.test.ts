@@ -1,20 +1,16 @@
 import { execFile, execFileSync, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { pulumiCli } from "edgeguard-local";
+import { folderPerTest } from "../support/bench";
 import { REPOSITORY } from "../support/engine";
 
 /** Runs the demo as the README tells its reader to. */
 
 const run = promisify(execFile);
 describe("npm run demo", () => {
-  let home: string;
-  beforeEach(() => {
-    home = mkdtempSync(join(tmpdir(), "edgeguard-readme-"));
-  });
-  afterEach(() => rmSync(home, { recursive: true, force: true }));
+  const home = folderPerTest("readme");
 
   it("runs every step, and leaves no files behind", async () => {
     const temporary = join(home, "tmp");

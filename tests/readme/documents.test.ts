@@ -1,17 +1,9 @@
 import { execFile } from "node:child_process";
-import {
-  copyFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { startLocalApi } from "edgeguard-local";
+import { folderPerTest } from "../support/bench";
 import { REPOSITORY } from "../support/engine";
 import { blockWith, commandsOf, DOCUMENTS, shellOf } from "../support/documents";
 
@@ -113,13 +105,11 @@ const COMMANDS: Readonly<Record<string, readonly unknown[]>> = {
 };
 
 describe("in the documents", () => {
-  let home: string;
+  const home = folderPerTest("readme");
   beforeEach(() => {
-    home = mkdtempSync(join(tmpdir(), "edgeguard-readme-"));
     const bin = join(REPOSITORY, "provider/dist/cli/main.js");
     writeFileSync(join(home, "edgeguard"), `#!/bin/sh\nexec node "${bin}" "$@"\n`, { mode: 0o755 });
   });
-  afterEach(() => rmSync(home, { recursive: true, force: true }));
 
   it.each(DOCUMENTS)("every command in %s is run by a test", (document) => {
     expect(shellOf(document).map(commandsOf)).toEqual(COMMANDS[document] ?? []);

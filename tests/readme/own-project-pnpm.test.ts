@@ -1,8 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isolatedEnvironment, startLocalApi, type EngineCommand, type LocalApi } from "edgeguard-local";
+import { folderPerFile } from "../support/bench";
 import { edgeguardResources, engines, Project, REPOSITORY } from "../support/engine";
 import { raw } from "../support/scenario";
 
@@ -14,16 +15,15 @@ import { raw } from "../support/scenario";
 const PNPM = "pnpm@10.34.9"; // The last that runs on Node 20.
 const SDK = "3.248.0";
 
-let home: string;
+const HOME = folderPerFile("pnpm");
 beforeAll(() => {
-  home = mkdtempSync(join(tmpdir(), "edgeguard-pnpm-"));
   const run = (cwd: string, command: string, ...args: readonly string[]): string =>
-    execFileSync(command, args, { cwd, env: isolatedEnvironment(home), encoding: "utf8" });
-  const packed = ["--pack-destination", home, "--ignore-scripts", "--silent"];
+    execFileSync(command, args, { cwd, env: isolatedEnvironment(HOME), encoding: "utf8" });
+  const packed = ["--pack-destination", HOME, "--ignore-scripts", "--silent"];
   run(REPOSITORY, "npm", "pack", "--workspace", "provider", ...packed);
-  const tarball = readdirSync(home).find((name) => name.startsWith("pulumi-edgeguard-")) ?? "";
+  const tarball = readdirSync(HOME).find((name) => name.startsWith("pulumi-edgeguard-")) ?? "";
 
-  const component = join(home, "component");
+  const component = join(HOME, "component");
   write(component, "package.json", {
     name: "@company/edge",
     version: "1.0.0",
@@ -53,14 +53,14 @@ beforeAll(() => {
   };
   const direct = { ...app, dependencies: { ...app.dependencies, "pulumi-edgeguard": "*" } };
   for (const [name, manifest] of Object.entries({ alone: app, direct, hoisted: app })) {
-    const folder = join(home, name);
+    const folder = join(HOME, name);
     write(folder, "package.json", manifest);
     if (name === "hoisted") write(folder, ".npmrc", "public-hoist-pattern[]=pulumi-edgeguard\n");
     const install = ["install", "--ignore-scripts", "--prefer-offline"];
     run(folder, "npm", "exec", "--yes", PNPM, "--", ...install);
   }
 
-  const program = join(home, "program");
+  const program = join(HOME, "program");
   write(program, "package.json", app);
   write(program, "Pulumi.yaml", "name: app\nruntime:\n  name: nodejs\n  options:\n    typescript: false\n");
   write(
@@ -70,7 +70,6 @@ beforeAll(() => {
     new Shop("shop", { zoneId: new (require("@pulumi/pulumi").Config)().require("zoneId") });`,
   );
 }, 240_000);
-afterAll(() => rmSync(home, { recursive: true, force: true }));
 
 function write(folder: string, file: string, content: object | string): void {
   mkdirSync(folder, { recursive: true });
@@ -86,7 +85,7 @@ async function withPackages(
   const api = await startLocalApi();
   const project = new Project(engine, "app");
   try {
-    project.copy(join(home, "program"), join(home, installation, "node_modules"));
+    project.copy(join(HOME, "program"), join(HOME, installation, "node_modules"));
     project.env = { CLOUDFLARE_API_TOKEN: "local-token" };
     await project.init({ zoneId: api.zones.empty, "edgeguard:baseUrl": api.url });
     await work(project, api);
@@ -120,7 +119,7 @@ test.each(
       expect(await settings()).toMatchObject({ result: { enabled: true } });
       const [resource] = edgeguardResources(await project.export()).values();
       const state = JSON.stringify([resource?.inputs, resource?.outputs]);
-      expect([home, project.dir, tmpdir()].filter((path) => state.includes(path))).toEqual([]);
+      expect([HOME, project.dir, tmpdir()].filter((path) => state.includes(path))).toEqual([]);
       await project.ok("refresh", "--yes", "--skip-preview");
       await project.ok("destroy", "--yes", "--skip-preview");
       expect(await settings()).toMatchObject({ result: { enabled: false } });

@@ -1,20 +1,21 @@
 import { managedRulesets } from "edgeguard-local";
 import { report } from "../../provider/report/index";
 import type { JsonObject } from "../../provider/basics/json";
-import { ApiBench, accounts, zones } from "../support/bench";
+import { apiPerTest } from "../support/bench";
+import { accounts, zones } from "../support/resource-bench";
 import { Operation, rawSend, UNKNOWN, type Recorded } from "../support/operation";
 import { planJson, created, deleted } from "./plans";
 
 /** What a reviewer reads about an existing object that the update adopts. */
 
-const b = new ApiBench({ shared: true });
+const api = apiPerTest();
 
 /** The report on a new resource, with the inputs from its preview. */
 async function reported(
   kind: string,
   declared: JsonObject,
 ): Promise<{ markdown: string; dangers: string[] }> {
-  const { inputs } = await new Operation(b.api).preview(kind, declared);
+  const { inputs } = await new Operation(api).preview(kind, declared);
   const plan = planJson(created(kind, "mine", inputs));
   return {
     markdown: report(plan, "markdown").text,
@@ -32,7 +33,7 @@ const POLICY = {
 async function policyOf(members: JsonObject): Promise<{ zoneId: string; id: string }> {
   const zoneId = zones.empty;
   const body = { ...POLICY, enabled: true, ...members };
-  const { result } = await rawSend(b.api, "POST", `/zones/${zoneId}/page_shield/policies`, body);
+  const { result } = await rawSend(api, "POST", `/zones/${zoneId}/page_shield/policies`, body);
   return { zoneId, id: (result as { id: string }).id };
 }
 
@@ -55,7 +56,7 @@ test("the report compares an adopted policy with the program, and lists the dang
 });
 
 test("the report doesn't take an adopted namespace for an empty one: what its entries prune is a danger", async () => {
-  const operation = new Operation(b.api);
+  const operation = new Operation(api);
   const accountId = accounts.main;
   const namespace = { accountId, title: "existing", adopt: "takeOver" };
   const entries = { accountId, namespaceId: UNKNOWN, entries: { a: "1" }, prune: { prefix: "" } };
@@ -90,7 +91,7 @@ test("reports the danger of an adopted job's new filter", async () => {
     output_options: { field_names: ["RayID"] },
     enabled: true,
   };
-  await rawSend(b.api, "POST", `/zones/${zoneId}/logpush/jobs`, job);
+  await rawSend(api, "POST", `/zones/${zoneId}/logpush/jobs`, job);
   const { dangers } = await reported("LogpushJob", {
     zoneId,
     name: "requests",
@@ -118,12 +119,12 @@ describe("destroying an adopted deployment", () => {
       { action: "execute", expression: "true", action_parameters: execute },
     ];
     const path = `/zones/${zoneId}/rulesets/phases/http_request_firewall_managed/entrypoint`;
-    await rawSend(b.api, "PUT", path, { rules: rules.map((rule) => ({ ...rule, enabled: true })) });
+    await rawSend(api, "PUT", path, { rules: rules.map((rule) => ({ ...rule, enabled: true })) });
     const ruleset = { name: "Cloudflare OWASP Core Ruleset" };
     const base = { zoneId, accountId: accounts.main, ref: "edgeguard/mine", ruleset, adopt: "takeOver" };
     let state: Recorded | undefined;
     for (const program of programs)
-      state = await new Operation(b.api).up("ManagedRulesetOverride", { ...base, ...program }, state);
+      state = await new Operation(api).up("ManagedRulesetOverride", { ...base, ...program }, state);
     const plan = planJson(
       deleted("ManagedRulesetOverride", "mine", { ...state?.inputs }, { ...state?.outputs }),
     );
@@ -158,9 +159,9 @@ test("a new rule's exception is a danger unless the rule goes last, because anot
     accountId: accounts.main,
     ruleset: { id: managedRulesets.owasp },
   };
-  await new Operation(b.api).up("ManagedRulesetOverride", { ...base, ref: "of-another-program" });
+  await new Operation(api).up("ManagedRulesetOverride", { ...base, ref: "of-another-program" });
   const dangers = async (position: string): Promise<string[]> => {
-    const { inputs } = await new Operation(b.api).preview("ManagedRulesetOverride", {
+    const { inputs } = await new Operation(api).preview("ManagedRulesetOverride", {
       ...{ ...base, ref: "own", expression: 'http.host eq "login.example.com"', position },
       exceptions: [{ expression: "true", skip: "this" }],
     });

@@ -2,7 +2,7 @@ import { managedRulesets, OWASP_SCORE_RULE, seededRules } from "edgeguard-local"
 import { omit } from "../../provider/basics/json";
 import { refreshedInputs } from "../support/operation";
 import { RulesetsBench, OWASP, REF, TYPE, MANAGED } from "./support";
-import { zones } from "../support/bench";
+import { zones } from "../support/resource-bench";
 
 const bench = new RulesetsBench();
 let othersBefore: string;
@@ -611,7 +611,6 @@ describe("exceptions", () => {
 });
 
 describe("after Cloudflare publishes a version of the ruleset,", () => {
-
   test("a refresh warns if a different rule compares the score, and the next update sets the threshold on it", async () => {
     const last = "f".repeat(32);
     const declared = bench.declare({ owasp: { paranoiaLevel: 4, scoreThreshold: 60 } });

@@ -15,7 +15,7 @@ import { readManagedRuleset } from "../../provider/rulesets/managed";
 import { toOverrides, type ManagedRuleset, type Overrides } from "../../provider/rulesets/wire";
 import { clientOf } from "../support/edge-client";
 import { RulesetsBench } from "./support";
-import { accounts } from "../support/bench";
+import { accounts } from "../support/resource-bench";
 import { LONG } from "../support/long";
 
 /** Properties of overrides, for random declarations for the local API's rulesets. */

@@ -1,18 +1,19 @@
 import { HTTPS } from "../logpush/support";
-import { ApiBench, accounts, zones } from "../support/bench";
+import { apiPerTest } from "../support/bench";
+import { accounts, zones } from "../support/resource-bench";
 import { Operation, rawGet, rawSend } from "../support/operation";
 
 /** `get` as the engine calls it: a read with the composite ID and nothing recorded. */
 
-const b = new ApiBench({ shared: true });
+const api = apiPerTest();
 
 const HEX = "0123456789abcdef0123456789abcdef";
 
 const result = async (path: string): Promise<Record<string, unknown>> =>
-  (await rawGet(b.api, path))["result"] as Record<string, unknown>;
+  (await rawGet(api, path))["result"] as Record<string, unknown>;
 
 async function made(path: string, body: object): Promise<string> {
-  const { result: object } = await rawSend(b.api, "POST", path, body);
+  const { result: object } = await rawSend(api, "POST", path, body);
   return String((object as { id: unknown }).id);
 }
 
@@ -30,7 +31,7 @@ const failure = async (promise: Promise<unknown>): Promise<string> =>
 describe("get", () => {
   test("reads PageShieldSettings by zone", async () => {
     const zone = zones.shop;
-    const op = new Operation(b.api);
+    const op = new Operation(api);
     const { id, outputs } = await op.get("PageShieldSettings", zone);
     const { enabled, use_connection_url_path: path } = await result(`/zones/${zone}/page_shield`);
     expect(id).toBe(zone);
@@ -41,7 +42,7 @@ describe("get", () => {
     const zone = zones.empty;
     const body = { action: "log", expression: "true", enabled: false, value: "script-src 'self'" };
     const policy = await made(`/zones/${zone}/page_shield/policies`, { description: "theirs", ...body });
-    const { id, outputs } = await new Operation(b.api).get(
+    const { id, outputs } = await new Operation(api).get(
       "PageShieldPolicy",
       `${zone}/${policy}`.toUpperCase(),
     );
@@ -60,7 +61,7 @@ describe("get", () => {
     const rule = (rules as { id: string; action: string; ref: string; description: string }[]).find(
       ({ action }) => action === "execute",
     );
-    const { id, outputs } = await new Operation(b.api).get("ManagedRulesetOverride", `${zone}/${rule?.id}`);
+    const { id, outputs } = await new Operation(api).get("ManagedRulesetOverride", `${zone}/${rule?.id}`);
     expect(id).toBe(rule?.id);
     expect(outputs).toMatchObject({
       zoneId: zone,
@@ -85,7 +86,7 @@ describe("get", () => {
         enabled: true,
         max_upload_records: 2000,
       });
-      const { id, outputs } = await new Operation(b.api).get("LogpushJob", `${kind}/${scope}/${job}`);
+      const { id, outputs } = await new Operation(api).get("LogpushJob", `${kind}/${scope}/${job}`);
       expect(id).toBe(job);
       const owner = { [`${kind}Id`]: scope };
       expect(outputs).toMatchObject({
@@ -101,7 +102,7 @@ describe("get", () => {
   test("reads a KvNamespace by account and namespace", async () => {
     const account = accounts.main;
     const namespace = await made(`/accounts/${account}/storage/kv/namespaces`, { title: "theirs" });
-    const { id, outputs } = await new Operation(b.api).get("KvNamespace", `${account}/${namespace}`);
+    const { id, outputs } = await new Operation(api).get("KvNamespace", `${account}/${namespace}`);
     expect(id).toBe(namespace);
     expect(outputs).toMatchObject({ accountId: account, title: "theirs", fullTitle: "theirs" });
   });
@@ -110,9 +111,9 @@ describe("get", () => {
     const zone = zones.empty;
     const body = { action: "log", expression: "true", enabled: true, value: "script-src 'self'" };
     const policy = await made(`/zones/${zone}/page_shield/policies`, { description: "theirs", ...body });
-    const op = new Operation(b.api);
+    const op = new Operation(api);
     const found = await op.get("PageShieldPolicy", `${zone}/${policy}`);
-    await rawSend(b.api, "PUT", `/zones/${zone}/page_shield/policies/${policy}`, {
+    await rawSend(api, "PUT", `/zones/${zone}/page_shield/policies/${policy}`, {
       description: "renamed",
       ...body,
     });
@@ -129,11 +130,11 @@ describe("get of an object that can't be read in full", () => {
     const account = accounts.main;
     const namespace = await made(`/accounts/${account}/storage/kv/namespaces`, { title: "theirs" });
     const path = `/accounts/${account}/storage/kv/namespaces/${namespace}/bulk`;
-    await rawSend(b.api, "PUT", path, [
+    await rawSend(api, "PUT", path, [
       { key: "a", value: "c4nary-value" },
       { key: "b", value: "c4nary-value" },
     ]);
-    const op = new Operation(b.api);
+    const op = new Operation(api);
     const { id, outputs } = await op.get("KvEntries", `${account}/${namespace}`);
     expect(id).toBe(namespace);
     expect(outputs).toMatchObject({ accountId: account, namespaceId: namespace, keys: 2 });
@@ -150,9 +151,9 @@ describe("get of an object that can't be read in full", () => {
     ["migrateFinished", "finished", "finished"],
     ["migrateRetired", "retired", "assessed"],
   ] as const)("reads only the migration state of zone %s (%s)", async (zone, state, target) => {
-    const op = new Operation(b.api);
-    const { id, outputs } = await op.get("WafMigration", b.api.zones[zone]);
-    expect(id).toBe(b.api.zones[zone]);
+    const op = new Operation(api);
+    const { id, outputs } = await op.get("WafMigration", api.zones[zone]);
+    expect(id).toBe(api.zones[zone]);
     expect(outputs).toMatchObject({ zoneId: id, target, migrationState: state, findings: [], history: [] });
     expect(op.said[0]).toContain("WafMigration.get reads only the zone's state");
     expect(op.said[0]).toContain("compatible, proposedConfiguration and configurationDigest stay undefined");
@@ -166,8 +167,8 @@ describe("get of an object that can't be read in full", () => {
     });
     const shown = await result(`/zones/${zones.empty}/logpush/jobs/${job}`);
     const body = JSON.stringify({ success: true, result: { ...shown, destination_conf: undefined } });
-    b.api.fault({ match: {}, kind: "raw", status: 200, body, times: 2 });
-    const op = new Operation(b.api);
+    api.fault({ match: {}, kind: "raw", status: 200, body, times: 2 });
+    const op = new Operation(api);
     const { outputs } = await op.get("LogpushJob", `zone/${zones.empty}/${job}`);
     expect(outputs).toMatchObject({ name: "theirs", destinationConf: "" });
     expect(op.said).toEqual([
@@ -186,17 +187,17 @@ describe("ManagedRulesetOverride.get", () => {
     rule = (rules as (typeof rule)[]).find(({ action }) => action === "execute") ?? rule;
   });
   const refuse = (path: string, status: number): void =>
-    b.api.fault({ match: { method: "GET", path: `^${path}$` }, kind: "status", status, times: 9 });
+    api.fault({ match: { method: "GET", path: `^${path}$` }, kind: "status", status, times: 9 });
 
   test("uses the zone's own account, even if the setting names another", async () => {
-    const op = new Operation(b.api, { config: CONFIG });
+    const op = new Operation(api, { config: CONFIG });
     const { outputs } = await op.get("ManagedRulesetOverride", `${zone}/${rule.id}`);
     expect(outputs).toMatchObject({ accountId: accounts.main });
   });
 
   test("uses the setting's account if the token lacks Zone Read", async () => {
     refuse(`/zones/${zone}`, 403);
-    const op = new Operation(b.api, { config: { "edgeguard:accountId": accounts.main } });
+    const op = new Operation(api, { config: { "edgeguard:accountId": accounts.main } });
     const { outputs } = await op.get("ManagedRulesetOverride", `${zone}/${rule.id}`);
     expect(outputs).toMatchObject({ accountId: accounts.main });
   });
@@ -206,7 +207,7 @@ describe("ManagedRulesetOverride.get", () => {
     const { id: ruleset } = rule.action_parameters;
     refuse(`/accounts/${HEX}/rulesets/${ruleset}`, 404);
     refuse(`/accounts/${HEX}/rulesets`, 404);
-    const op = new Operation(b.api, { config: CONFIG });
+    const op = new Operation(api, { config: CONFIG });
     const message = await failure(op.get("ManagedRulesetOverride", `${zone}/${rule.id}`));
     expect(message).toContain(
       `Rule ${rule.id} in zone ${zone} executes the managed ruleset ${ruleset}, which can't be read in account ${HEX}: `,
@@ -237,10 +238,10 @@ describe("with an ID that can't be used,", () => {
   ])(
     "%s.get refuses %j and shows the right form, before anything is sent",
     async (type, id, form, digits) => {
-      expect(await failure(new Operation(b.api).get(type, id))).toBe(
+      expect(await failure(new Operation(api).get(type, id))).toBe(
         `${JSON.stringify(id)} is not ${form}. ${digits}. ${FIND}`,
       );
-      expect(b.api.requests).toEqual([]);
+      expect(api.requests).toEqual([]);
     },
   );
 
@@ -253,7 +254,7 @@ describe("with an ID that can't be used,", () => {
     ["KvEntries", `main/${HEX}`],
   ])("%s.get fails if %s doesn't exist, because the engine would record it anyway", async (type, id) => {
     const real = id.replace("shop", zones.shop).replace("main", accounts.main);
-    expect(await failure(new Operation(b.api).get(type, real))).toBe(
+    expect(await failure(new Operation(api).get(type, real))).toBe(
       `${type}.get: ${real} doesn't exist. Check the ID, or remove the get call from the program.`,
     );
   });
@@ -261,7 +262,7 @@ describe("with an ID that can't be used,", () => {
   test.each(["PageShieldSettings", "WafMigration"])(
     "%s.get fails if the zone doesn't exist",
     async (type) => {
-      expect(await failure(new Operation(b.api).get(type, HEX))).toContain(
+      expect(await failure(new Operation(api).get(type, HEX))).toContain(
         "The zone or account does not exist",
       );
     },
@@ -277,10 +278,10 @@ describe("with an ID that can't be used,", () => {
       action_parameters: { ruleset: "current" },
       ref: "theirs",
     };
-    await rawSend(b.api, "POST", `/zones/${zone}/rulesets/${String(ruleset)}/rules`, skip);
+    await rawSend(api, "POST", `/zones/${zone}/rulesets/${String(ruleset)}/rules`, skip);
     const { rules } = await result(entryPoint);
     const theirs = (rules as { id: string; ref: string }[]).find(({ ref }) => ref === "theirs")?.id ?? "";
-    expect(await failure(new Operation(b.api).get("ManagedRulesetOverride", `${zone}/${theirs}`))).toBe(
+    expect(await failure(new Operation(api).get("ManagedRulesetOverride", `${zone}/${theirs}`))).toBe(
       `Rule ${theirs} in zone ${zone} has the action "skip", but only rules that execute a managed ruleset can be read. Use the ID of such a rule.`,
     );
   });
@@ -291,12 +292,12 @@ describe("when the program used to declare an object and now reads it with get,"
 
   test("deleting the declared resource sends nothing", async () => {
     const zoneId = zones.empty;
-    const declared = await new Operation(b.api).up("PageShieldPolicy", { zoneId, ...policy });
-    const op = new Operation(b.api);
+    const declared = await new Operation(api).up("PageShieldPolicy", { zoneId, ...policy });
+    const op = new Operation(api);
     await op.get("PageShieldPolicy", `${zoneId}/${declared.id}`);
-    b.api.clearRequests();
+    api.clearRequests();
     await op.destroy("PageShieldPolicy", declared);
-    expect(b.api.requests).toEqual([]);
+    expect(api.requests).toEqual([]);
     expect(op.said).toEqual([
       `edgeguard: PageShieldPolicy ${declared.id} is kept: this program reads it with PageShieldPolicy.get. Nothing was sent.`,
     ]);
@@ -309,8 +310,8 @@ describe("when the program used to declare an object and now reads it with get,"
     const accountId = accounts.main;
     const namespace = await made(`/accounts/${accountId}/storage/kv/namespaces`, { title: "theirs" });
     const address = { accountId, namespaceId: namespace };
-    const declared = await new Operation(b.api).up("KvEntries", { ...address, entries: { a: "1", b: "2" } });
-    const op = new Operation(b.api);
+    const declared = await new Operation(api).up("KvEntries", { ...address, entries: { a: "1", b: "2" } });
+    const op = new Operation(api);
     await op.get("KvEntries", `${accountId}/${namespace}`);
     await op.destroy("KvEntries", declared);
     expect(await keysOf(namespace)).toEqual(["a", "b"]);
@@ -321,13 +322,13 @@ describe("when the program used to declare an object and now reads it with get,"
 
   test("an object that the program doesn't read is still deleted", async () => {
     const zoneId = zones.empty;
-    const one = await new Operation(b.api).up("PageShieldPolicy", { zoneId, ...policy });
-    const other = await new Operation(b.api).up("PageShieldPolicy", {
+    const one = await new Operation(api).up("PageShieldPolicy", { zoneId, ...policy });
+    const other = await new Operation(api).up("PageShieldPolicy", {
       zoneId,
       ...policy,
       description: "Other",
     });
-    const op = new Operation(b.api);
+    const op = new Operation(api);
     await op.get("PageShieldPolicy", `${zoneId}/${one.id}`);
     await op.destroy("PageShieldPolicy", other);
     const left = (await result(`/zones/${zoneId}/page_shield/policies`)) as unknown as { id: string }[];
@@ -341,23 +342,23 @@ describe("when the program reads a namespace's entries with get and also declare
     const accountId = accounts.main;
     const path = `/accounts/${accountId}/storage/kv/namespaces`;
     address = { accountId, namespaceId: await made(path, { title: "shared" }) };
-    await rawSend(b.api, "PUT", `${path}/${address.namespaceId}/bulk`, [{ key: "theirs", value: "1" }]);
+    await rawSend(api, "PUT", `${path}/${address.namespaceId}/bulk`, [{ key: "theirs", value: "1" }]);
   });
   const get = (op: Operation): Promise<unknown> =>
     op.get("KvEntries", `${address.accountId}/${address.namespaceId}`);
 
   test("an update deletes the key that's no longer declared", async () => {
-    const declared = await new Operation(b.api).up("KvEntries", { ...address, entries: { a: "1", b: "2" } });
-    const op = new Operation(b.api);
+    const declared = await new Operation(api).up("KvEntries", { ...address, entries: { a: "1", b: "2" } });
+    const op = new Operation(api);
     await get(op);
     const updated = await op.up("KvEntries", { ...address, entries: { a: "1" } }, declared);
     expect(await keysOf(address.namespaceId)).toEqual(["a", "theirs"]);
-    await new Operation(b.api).destroy("KvEntries", updated);
+    await new Operation(api).destroy("KvEntries", updated);
     expect(await keysOf(address.namespaceId)).toEqual(["theirs"]);
   });
 
   test("prune deletes the keys that others wrote", async () => {
-    const op = new Operation(b.api);
+    const op = new Operation(api);
     await get(op);
     await op.up("KvEntries", { ...address, entries: { a: "1" }, prune: { prefix: "" } });
     expect(await keysOf(address.namespaceId)).toEqual(["a"]);
@@ -378,8 +379,8 @@ const theirJob = async (): Promise<string> =>
 
 test("a refresh records a job's destination only as an output, which the class marks as a secret", async () => {
   const job = await theirJob();
-  const found = await new Operation(b.api).get("LogpushJob", `zone/${zones.empty}/${job}`);
-  const op = new Operation(b.api);
+  const found = await new Operation(api).get("LogpushJob", `zone/${zones.empty}/${job}`);
+  const op = new Operation(api);
   const refreshed = await op.refresh("LogpushJob", found);
   const { destinationConf, ...others } = refreshed?.outputs ?? {};
   expect(destinationConf).toContain("c4nary");
@@ -395,14 +396,14 @@ test("neither records nor prints a credential in a job's error message", async (
     last_error: "2026-01-02T03:04:05Z",
     error_message: "401 for Bearer c4nary-token",
   };
-  b.api.fault({
+  api.fault({
     match: {},
     kind: "raw",
     status: 200,
     body: JSON.stringify({ success: true, result: failing }),
     times: 2,
   });
-  const op = new Operation(b.api);
+  const op = new Operation(api);
   const { outputs } = await op.get("LogpushJob", `zone/${zones.empty}/${job}`);
   const { destinationConf, ...others } = outputs;
   expect(destinationConf).toContain("c4nary"); // The class marks it as a secret.

@@ -1,10 +1,10 @@
 import { forwarder } from "../../provider/runtime/forwarder";
-import { ApiBench } from "../support/bench";
+import { apiPerTest } from "../support/bench";
 import { Operation, sent, type Recorded } from "../support/operation";
 
 /** States as released versions wrote them. A state is read for years: what stands here is added to, never changed. */
 
-const b = new ApiBench({ shared: true });
+const api = apiPerTest();
 
 const ZONE = "5a0c1e7f3b2d4968a7e1c0f2d3b4a505";
 
@@ -14,7 +14,7 @@ describe("with a state written by version 0.1", () => {
       method: "PUT",
       headers: { authorization: "Bearer local-token", "content-type": "application/json" },
     };
-    await fetch(`${b.api.url}/zones/${ZONE}/page_shield`, { ...put, body: '{"enabled":true}' });
+    await fetch(`${api.url}/zones/${ZONE}/page_shield`, { ...put, body: '{"enabled":true}' });
     const inputs = { zoneId: ZONE, enabled: true, __provider: forwarder("PageShieldSettings") };
     const state: Recorded = {
       id: ZONE,
@@ -26,15 +26,15 @@ describe("with a state written by version 0.1", () => {
         schemaVersion: 1,
       },
     };
-    const refreshed = await new Operation(b.api).refresh("PageShieldSettings", state);
+    const refreshed = await new Operation(api).refresh("PageShieldSettings", state);
     expect(refreshed?.outputs).toEqual(
       expect.objectContaining({ enabled: true, previous: state.outputs["previous"], schemaVersion: 1 }),
     );
     expect(
-      (await new Operation(b.api).preview("PageShieldSettings", { zoneId: ZONE, enabled: true }, state)).step,
+      (await new Operation(api).preview("PageShieldSettings", { zoneId: ZONE, enabled: true }, state)).step,
     ).toBe("same");
-    await new Operation(b.api).destroy("PageShieldSettings", state);
-    expect(b.api.requests.filter((r) => r.method === "PUT").at(-1)?.body).toEqual({ enabled: false });
+    await new Operation(api).destroy("PageShieldSettings", state);
+    expect(api.requests.filter((r) => r.method === "PUT").at(-1)?.body).toEqual({ enabled: false });
   });
 
   test("refreshes a policy, finds it unchanged, and deletes it", async () => {
@@ -45,12 +45,12 @@ describe("with a state written by version 0.1", () => {
       expression: "true",
       value: "script-src 'self'",
     };
-    const made = await new Operation(b.api).up("PageShieldPolicy", declared);
+    const made = await new Operation(api).up("PageShieldPolicy", declared);
     const inputs = { ...declared, enabled: true, __provider: forwarder("PageShieldPolicy") };
     const state: Recorded = { id: made.id, inputs, outputs: { ...inputs, schemaVersion: 1 } };
-    expect((await new Operation(b.api).refresh("PageShieldPolicy", state))?.inputs).toEqual(inputs);
-    expect((await new Operation(b.api).preview("PageShieldPolicy", declared, state)).step).toBe("same");
-    await new Operation(b.api).destroy("PageShieldPolicy", state);
-    expect(sent(b.api, "DELETE")).toHaveLength(1);
+    expect((await new Operation(api).refresh("PageShieldPolicy", state))?.inputs).toEqual(inputs);
+    expect((await new Operation(api).preview("PageShieldPolicy", declared, state)).step).toBe("same");
+    await new Operation(api).destroy("PageShieldPolicy", state);
+    expect(sent(api, "DELETE")).toHaveLength(1);
   });
 });

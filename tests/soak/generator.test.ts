@@ -1,4 +1,4 @@
-import { startLocalApi, type LocalApi } from "edgeguard-local";
+import { apiPerFile } from "../support/bench";
 import { z } from "zod";
 import { kvEntries } from "../../provider/kv/kv-entries";
 import { kvNamespace } from "../../provider/kv/kv-namespace";
@@ -27,12 +27,11 @@ const LIFECYCLES = [
 /** Set when a program is written: a migration's digest depends on the zone. */
 const WRITTEN_LATER = ["WafMigration confirm"];
 
-let api: LocalApi;
+const api = apiPerFile();
 const declared: Declared[] = [];
 const texts: string[] = [];
 
 beforeAll(async () => {
-  api = await startLocalApi();
   const othersNamespaces = await createOthersObjects(api);
   const catalog = await catalogOf(api);
   for (let seed = 1; seed <= SEEDS; seed += 1) {
@@ -42,7 +41,6 @@ beforeAll(async () => {
     }
   }
 });
-afterAll(() => api.close());
 
 it("generates programs with every argument of every resource, and every output option of a Logpush job", () => {
   const given = new Set(

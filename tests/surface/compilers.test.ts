@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { folderPerFile } from "../support/bench";
 import { describeLong } from "../support/long";
 import { packedModules } from "../support/packed";
 import { compileImports } from "./compile";
@@ -17,9 +17,8 @@ const COMPILERS: readonly (readonly [version: string, resolutions: readonly (rea
 ];
 
 describeLong("the published package with other versions of TypeScript", () => {
-  let home: string;
+  const home = folderPerFile("compilers");
   beforeAll(() => {
-    home = mkdtempSync(join(tmpdir(), "edgeguard-compilers-"));
     packedModules(home);
     const compilers = join(home, "compilers");
     mkdirSync(compilers);
@@ -27,7 +26,6 @@ describeLong("the published package with other versions of TypeScript", () => {
     const install = ["install", "--no-audit", "--no-fund", "--prefer-offline", "--ignore-scripts"];
     execFileSync("npm", [...install, "--prefix", compilers, ...named], { stdio: "ignore" });
   }, 240_000);
-  afterAll(() => rmSync(home, { recursive: true }));
 
   it.each(
     COMPILERS.flatMap(([version, resolutions]) =>

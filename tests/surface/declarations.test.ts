@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
+import { folderPerFile } from "../support/bench";
 import { REPOSITORY } from "../support/repository";
 import { declarations, type Declaration } from "./declarations";
 
@@ -20,7 +20,7 @@ const CLASSIC: ts.CompilerOptions = {
   ignoreDeprecations: "5.0",
 };
 
-let home: string;
+const HOME = folderPerFile("surface");
 let published: readonly Declaration[];
 let program: ts.Program;
 let programOfSdk: ts.Program;
@@ -28,11 +28,10 @@ let programOfAll: ts.Program;
 
 beforeAll(() => {
   published = declarations();
-  home = mkdtempSync(join(tmpdir(), "edgeguard-surface-"));
-  symlinkSync(join(REPOSITORY, "node_modules"), join(home, "node_modules"));
+  symlinkSync(join(REPOSITORY, "node_modules"), join(HOME, "node_modules"));
   const host = withOneParse(ts.createCompilerHost(CLASSIC));
   const importing = (file: string, ...names: string[]): ts.Program => {
-    const path = join(home, file);
+    const path = join(HOME, file);
     writeFileSync(path, names.map((name, n) => `export * as module${n} from "${name}";\n`).join(""));
     return ts.createProgram([path], CLASSIC, host);
   };
@@ -40,7 +39,6 @@ beforeAll(() => {
   program = importing("program.ts", "pulumi-edgeguard");
   programOfAll = importing("all.ts", ...published.flatMap(({ entryPoint }) => toImport(entryPoint)));
 });
-afterAll(() => rmSync(home, { recursive: true }));
 
 it("the declarations import only the Pulumi SDK and each other; those of the policies also import @pulumi/policy", () => {
   for (const { entryPoint, text } of published) {
@@ -132,7 +130,7 @@ function withOneParse(host: ts.CompilerHost): ts.CompilerHost {
 }
 
 function isOwn(path: string): boolean {
-  return path.startsWith(home) || published.some((each) => each.path === path);
+  return path.startsWith(HOME) || published.some((each) => each.path === path);
 }
 
 function isDeclaredHere(member: ts.Symbol): boolean {

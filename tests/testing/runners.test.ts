@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { folderPerTest } from "../support/bench";
 import { describeLong } from "../support/long";
 import { REPOSITORY } from "../support/repository";
 
@@ -31,15 +31,13 @@ test("with node:test, an invalid argument fails the test with the preview's mess
 });
 
 describeLong("in the samples for other test runners", () => {
-  let folder: string;
+  const folder = folderPerTest("runner");
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), "edgeguard-runner-"));
     cpSync(SAMPLES, folder, { recursive: true });
     mkdirSync(join(folder, "node_modules"));
     for (const name of ["@pulumi", "pulumi-edgeguard", "edgeguard-local"])
       symlinkSync(join(REPOSITORY, "node_modules", name), join(folder, "node_modules", name));
   });
-  afterEach(() => rmSync(folder, { recursive: true }));
 
   test("an invalid argument fails a Jest test with the preview's message", () => {
     // A project's installed packages aren't transformed; here, they're linked.

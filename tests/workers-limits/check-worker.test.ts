@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import {
@@ -11,15 +10,12 @@ import {
   explainError,
   RUN_TIME_LIMITS,
 } from "pulumi-edgeguard";
+import { folderPerTest } from "../support/bench";
 import { clientOf, envelope, failureOf, serve } from "../support/edge-client";
 import { z } from "zod";
 
 describe("checkWorker", () => {
-  let folder: string;
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), "edgeguard-workers-"));
-  });
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = folderPerTest("workers");
 
   const size = (bundle: string | Uint8Array): (number | undefined)[] =>
     checkWorker({ plan: "free", bundle })

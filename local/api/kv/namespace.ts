@@ -34,15 +34,11 @@ export class Namespace {
   #added: Bytes[] = [];
   #gone = 0;
 
-  readonly #clock: () => Date;
-
   constructor(
     readonly id: string,
     public title: string,
-    clock: () => Date,
-  ) {
-    this.#clock = clock;
-  }
+    readonly clock: () => Date,
+  ) {}
 
   /** The number of stored keys, including expired ones. */
   get size(): number {
@@ -50,7 +46,7 @@ export class Namespace {
   }
 
   write(changes: Iterable<Change>): void {
-    const now = this.#clock().getTime();
+    const now = this.clock().getTime();
     for (const [key, entry] of changes) {
       const old = this.#entries.get(key);
       this.#remember(key, old, entry, now);
@@ -63,7 +59,7 @@ export class Namespace {
 
   /** Returns the entry that a read sees. */
   read(key: Bytes): Entry | undefined {
-    return this.#visible(key, this.lag.reads, this.#clock().getTime());
+    return this.#visible(key, this.lag.reads, this.clock().getTime());
   }
 
   /** Returns one page of keys in byte order, and whether more keys follow. Reads only that page's keys. */
@@ -71,7 +67,7 @@ export class Namespace {
     readonly page: readonly (readonly [Bytes, Entry])[];
     readonly more: boolean;
   } {
-    const now = this.#clock().getTime();
+    const now = this.clock().getTime();
     this.#forget(now);
     this.#sort();
 
@@ -91,7 +87,7 @@ export class Namespace {
 
   /** Yields the current entries, regardless of the lag. */
   *entries(): Iterable<readonly [Bytes, Entry]> {
-    const now = this.#clock().getTime();
+    const now = this.clock().getTime();
     for (const [key, entry] of this.#entries) if (!hasExpired(entry, now)) yield [key, entry];
   }
 

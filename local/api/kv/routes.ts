@@ -77,18 +77,14 @@ function bulkRoutes(app: ApiRouter, path: string, { state: { kv }, settings }: S
   const write = (c: ApiContext, operation: string, changes: readonly Change[]) => {
     const failed = unsuccessful(c, changes);
     const done = changes.filter(([key]) => !failed.has(key));
-    kv.write(namespaceOf(c, kv, operation), done);
+    namespaceOf(c, kv, operation).write(done);
     if (settings.dialect === "documented") return ok(c, null);
     return ok(c, { successful_key_count: done.length, unsuccessful_keys: [...failed].map(textOf) });
   };
   const remove = async (c: ApiContext) => {
     namespaceOf(c, kv, "bulk delete");
-    const keys = await requests.readKeys(c, settings);
-    return write(
-      c,
-      "bulk delete",
-      keys.map((key) => [key, undefined]),
-    );
+    const gone = (await requests.readKeys(c, settings)).map((key): Change => [key, undefined]);
+    return write(c, "bulk delete", gone);
   };
 
   route(app, path, {
@@ -166,13 +162,13 @@ function entryRoutes(app: ApiRouter, path: string, { state: { kv }, settings }: 
     PUT: async (c) => {
       const namespace = namespaceOf(c, kv, "put");
       const key = requests.readKey(c, settings);
-      kv.write(namespace, [[key, await requests.readEntry(c, settings)]]);
+      namespace.write([[key, await requests.readEntry(c, settings)]]);
       return ok(c, null);
     },
 
     DELETE: (c) => {
       const namespace = namespaceOf(c, kv, "remove key");
-      kv.write(namespace, [[requests.readKey(c, settings), undefined]]);
+      namespace.write([[requests.readKey(c, settings), undefined]]);
       return ok(c, null);
     },
   });

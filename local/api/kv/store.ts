@@ -27,10 +27,10 @@ export class KvStore {
   /** The titles of namespaces by ID. Lists show them with a lag. */
   readonly #titles: Shelf<readonly ListedNamespace[]>;
 
-  readonly #options: KvStoreOptions;
-
-  constructor(seed: KvSnapshot, options: KvStoreOptions) {
-    this.#options = options;
+  constructor(
+    seed: KvSnapshot,
+    readonly options: KvStoreOptions,
+  ) {
     this.#titles = new Shelf({ clock: options.clock, lagMs: options.listLagMs });
     this.restore(seed);
   }
@@ -66,10 +66,6 @@ export class KvStore {
     this.#titles.write(NAMESPACES_KEY, this.#titled());
   }
 
-  write(namespace: Namespace, changes: readonly Change[]): void {
-    namespace.write(changes);
-  }
-
   /** Sets a namespace's lag. Omitted properties stay as they are. */
   setLag(id: string, lag: Partial<KvLag>): KvLag {
     const namespace = this.namespace(id);
@@ -95,7 +91,7 @@ export class KvStore {
       this.#add(
         id,
         title,
-        entries.map((record) => changeOf(record, this.#options.values)),
+        entries.map((record) => changeOf(record, this.options.values)),
       );
     }
     this.#titles.reset([[NAMESPACES_KEY, this.#titled()]]);
@@ -106,9 +102,9 @@ export class KvStore {
   }
 
   #add(id: string, title: string, changes: Iterable<Change> = []): Namespace {
-    const namespace = new Namespace(id, title, this.#options.clock);
+    const namespace = new Namespace(id, title, this.options.clock);
     namespace.write(changes);
-    namespace.lag = this.#options.lag;
+    namespace.lag = this.options.lag;
     this.#namespaces.set(id, namespace);
     return namespace;
   }

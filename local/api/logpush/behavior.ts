@@ -1,4 +1,3 @@
-import type { Dataset } from "./datasets";
 import type { FieldType } from "./fields";
 
 /** Settings for the aspects of Logpush responses that Cloudflare doesn't document, or that vary in practice. */
@@ -18,7 +17,7 @@ export interface LogpushBehavior {
    */
   readonly cve: "boolean" | "string" | "booleanOnly" | "stringOnly";
   /** Fields that datasets have in addition or, with null, don't have. Datasets grow, and plans differ. */
-  readonly fields: Readonly<Partial<Record<Dataset, Readonly<Record<string, FieldType | null>>>>>;
+  readonly fields: Readonly<Partial<Record<string, Readonly<Record<string, FieldType | null>>>>>;
   /** Prefixes of destinations to which writes fail. */
   readonly unwritable: readonly string[];
 }

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { identifier } from "../request";
-import { datasets } from "./datasets";
 
 /*
  * What the local API stores of Logpush, with Cloudflare's member names. The schemas check what comes from a state file or
@@ -41,9 +40,11 @@ export const health = z.strictObject({
   error_message: z.string().nullable(),
 });
 
+export const dataset = z.string().regex(/^[a-z][a-z\d_]*$/);
+
 const members = z.strictObject({
   name: z.string(),
-  dataset: z.enum(datasets),
+  dataset,
   destination_conf: z.string(),
   enabled: z.boolean(),
   kind: z.enum(kinds),

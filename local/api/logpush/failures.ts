@@ -1,5 +1,5 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { ApiFailure, refusal } from "../envelope";
+import { type ApiFailure, refusal } from "../envelope";
 
 /** The action in the message of an error with code 1004. */
 export type Doing = "creating a new job" | "updating a job";
@@ -9,12 +9,6 @@ export type Doing = "creating a new job" | "updating a job";
  * Cloudflare's message is unknown, the message is made up, with one of the two codes.
  */
 export const logpushFailures = {
-  bodyInvalid: (issues: readonly { readonly pointer: string; readonly message: string }[]) =>
-    new ApiFailure(
-      400,
-      issues.map(({ pointer, message }) => ({ code: 1002, message, source: { pointer } })),
-    ),
-
   jobNotFound: (id: number) => refusal(404, 1002, `job ${id} not found`),
   datasetUnknown: (name: string) => refusal(404, 1002, `dataset ${name} not found`),
   datasetElsewhere: (name: string, scope: string) =>

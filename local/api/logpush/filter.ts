@@ -1,6 +1,6 @@
 import type { Limits } from "../limits";
 import { isRecord } from "../request";
-import { type Dataset, isFilterable } from "./datasets";
+import { isFilterable } from "./datasets";
 import { type Doing, logpushFailures } from "./failures";
 import type { Fields, FieldType } from "./fields";
 
@@ -34,7 +34,7 @@ export interface Leaf {
 export type Filter = Leaf | { readonly and: readonly Filter[] } | { readonly or: readonly Filter[] };
 
 interface FilterContext {
-  readonly dataset: Dataset;
+  readonly dataset: string;
   /** The dataset's fields. If undefined, any field is accepted. */
   readonly fields: Fields | undefined;
   readonly doing: Doing;

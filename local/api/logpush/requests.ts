@@ -1,10 +1,8 @@
 import { z } from "zod";
 import type { ApiContext } from "../context";
-import { pathOf, pointerTo, readBody } from "../request";
+import { pathOf, readBody } from "../request";
 import type { LogpushBehavior } from "./behavior";
-import { datasets } from "./datasets";
-import { kinds, outputOptions } from "./entities";
-import { logpushFailures } from "./failures";
+import { dataset, kinds, outputOptions } from "./entities";
 
 const destination = z.string().max(4096);
 
@@ -37,7 +35,7 @@ function members({ cve }: LogpushBehavior) {
       .nullable()
       .optional(),
     ownership_challenge: z.string().max(4096).optional(),
-    dataset: z.enum(datasets).nullable().optional(),
+    dataset: dataset.nullable().optional(),
     kind: z.enum(kinds).optional(),
   };
 }
@@ -60,13 +58,9 @@ export async function readDestination(c: ApiContext): Promise<string> {
 }
 
 /** Reads a body and checks it against a schema. Errors have Logpush's own code, unlike those of other products. */
-async function read<T>(c: ApiContext, schema: z.ZodType<T>): Promise<T> {
-  const parsed = schema.safeParse(await readBody(c, z.unknown()));
-  if (parsed.success) return parsed.data;
-  throw logpushFailures.bodyInvalid(
-    parsed.error.issues.map((issue) => ({
-      pointer: pointerTo(issue),
-      message: `${pathOf(issue).join(".")}: ${issue.message}`,
-    })),
-  );
+function read<T>(c: ApiContext, schema: z.ZodType<T>): Promise<T> {
+  return readBody(c, schema, (issue) => ({
+    code: 1002,
+    message: `${pathOf(issue).join(".")}: ${issue.message}`,
+  }));
 }

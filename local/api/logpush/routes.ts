@@ -1,11 +1,11 @@
 import type { ApiContext, ApiRouter } from "../context";
 import { failures, ok } from "../envelope";
 import { BASE_PATH, route } from "../route";
-import { readId } from "../request";
+import { applied, readId } from "../request";
 import { accounts } from "../seed";
-import { applied, type LogpushStore } from "./store";
-import { type Dataset, isDataset, type ScopeKind, scopeOfDataset } from "./datasets";
-import { type Destination, fingerprint, isRedacted, needsOwnership, parseDestination } from "./destination";
+import type { LogpushStore } from "./store";
+import { type ScopeKind, scopeOfDataset } from "./datasets";
+import { fingerprint, isRedacted, needsOwnership, parseDestination } from "./destination";
 import { type Job, nothingSet, type Scope } from "./entities";
 import { type Doing, logpushFailures } from "./failures";
 import { valuesOf } from "./fields";
@@ -86,9 +86,9 @@ function jobRoutes(app: ApiRouter, root: string, scopeOf: ScopeOf, services: Ser
 }
 
 function datasetRoutes(app: ApiRouter, root: string, scopeOf: ScopeOf, { state: { logpush } }: Services) {
-  const datasetOf = (c: ApiContext): Dataset => {
+  const datasetOf = (c: ApiContext): string => {
     const name = c.req.param("datasetId") ?? "";
-    if (isDataset(name) && scopeOfDataset(name) === scopeOf(c).kind) return name;
+    if (scopeOfDataset(name) === scopeOf(c).kind) return name;
     throw logpushFailures.datasetUnknown(name);
   };
 
@@ -158,7 +158,7 @@ function changed(old: Omit<Job, "id">, sent: Change): Omit<Job, "id"> {
   });
 }
 
-function requireDataset(dataset: Dataset, kind: ScopeKind): void {
+function requireDataset(dataset: string, kind: ScopeKind): void {
   if (scopeOfDataset(dataset) !== kind) {
     throw logpushFailures.datasetElsewhere(dataset, kind === "zones" ? "a zone" : "an account");
   }
@@ -167,7 +167,7 @@ function requireDataset(dataset: Dataset, kind: ScopeKind): void {
 /** Checks properties whose allowed values depend on the dataset. */
 function checkMembers(
   sent: Change,
-  dataset: Dataset,
+  dataset: string,
   kind: Job["kind"],
   doing: Doing,
   { state: { logpush }, settings: { limits } }: Services,
@@ -194,17 +194,12 @@ function checkDestination(
   { state: { logpush }, settings }: Services,
   moved = true,
 ): void {
-  const destination = requireWritable(text, logpush);
+  const destination = parseDestination(text);
+  if (!logpush.isWritable(text) || isRedacted(destination, logpush.behavior.mask))
+    throw logpushFailures.destinationUnwritable();
   if (!moved || !needsOwnership(destination, accounts.main)) return;
   if (token === undefined || token === "") throw logpushFailures.ownershipMissing();
   requireToken(token, scope, text, settings.clock());
-}
-
-function requireWritable(text: string, logpush: LogpushStore): Destination {
-  const destination = parseDestination(text);
-  const refused = !logpush.isWritable(text) || isRedacted(destination, logpush.behavior.mask);
-  if (refused) throw logpushFailures.destinationUnwritable();
-  return destination;
 }
 
 function find(c: ApiContext, jobs: readonly Job[]): Job {

@@ -1,16 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { applied, type Changes } from "../request";
 import { Shelf, type ShelfOptions } from "../shelf";
 import type { LogpushBehavior } from "./behavior";
-import { type Dataset, usualFields } from "./datasets";
+import { usualFields } from "./datasets";
 import { type Destination, nameInBucket, sinkFolder } from "./destination";
 import type { Health, Job, LogpushSnapshot, Scope } from "./entities";
 import { logpushFailures } from "./failures";
 import { type Fields, withChanges } from "./fields";
 import { Sink, type SinkFile } from "./sink";
-
-/** Like `Partial`, but properties may also be undefined. */
-type Changes<T> = { readonly [Member in keyof T]?: T[Member] | undefined };
 
 /** Logpush operations that only tests have. */
 export interface LogpushControls {
@@ -36,55 +34,48 @@ const EVERYTHING = "jobs";
 export class LogpushStore implements LogpushControls {
   readonly #shelf: Shelf<LogpushSnapshot>;
   readonly #sink = new Sink();
-  readonly #options: LogpushStoreOptions;
   behavior: LogpushBehavior;
 
   /** The store is empty until a state is restored. */
-  constructor(options: LogpushStoreOptions) {
+  constructor(readonly options: LogpushStoreOptions) {
     this.#shelf = new Shelf(options);
-    this.#options = options;
     this.behavior = options.behavior;
     this.restore({ nextId: 1, jobs: [] });
   }
 
   /** Returns a scope's jobs as reads see them, possibly with a lag. */
   visible(scope: Scope): readonly Job[] {
-    return this.#shelf.visible(EVERYTHING).jobs.filter((job) => owns(scope, job));
+    return jobsOf(scope, this.#shelf.visible(EVERYTHING));
   }
 
   /** Returns a scope's jobs as lists show them, possibly with a lag. */
   listed(scope: Scope): readonly Job[] {
-    return this.#shelf.listed(EVERYTHING).jobs.filter((job) => owns(scope, job));
+    return jobsOf(scope, this.#shelf.listed(EVERYTHING));
   }
 
   /** Returns a scope's current jobs, without any lag. */
   latest(scope: Scope): readonly Job[] {
-    return this.#shelf.latest(EVERYTHING).jobs.filter((job) => owns(scope, job));
-  }
-
-  /** Returns the jobs of all scopes. */
-  all(): readonly Job[] {
-    return this.#shelf.latest(EVERYTHING).jobs;
+    return jobsOf(scope, this.snapshot());
   }
 
   create(members: Omit<Job, "id">): Job {
-    const { nextId, jobs } = this.#shelf.latest(EVERYTHING);
+    const { nextId, jobs } = this.snapshot();
     const job = { id: nextId, ...members };
     this.#shelf.write(EVERYTHING, { nextId: nextId + 1, jobs: [...jobs, job] });
     return job;
   }
 
   update(changed: Job): void {
-    const { nextId, jobs } = this.#shelf.latest(EVERYTHING);
-    this.#shelf.write(EVERYTHING, {
-      nextId,
-      jobs: jobs.map((job) => (job.id === changed.id ? changed : job)),
-    });
+    this.#change((jobs) => jobs.map((job) => (job.id === changed.id ? changed : job)));
   }
 
   remove(id: number): void {
-    const { nextId, jobs } = this.#shelf.latest(EVERYTHING);
-    this.#shelf.write(EVERYTHING, { nextId, jobs: jobs.filter((job) => job.id !== id) });
+    this.#change((jobs) => jobs.filter((job) => job.id !== id));
+  }
+
+  #change(change: (jobs: Job[]) => Job[]): void {
+    const { nextId, jobs } = this.snapshot();
+    this.#shelf.write(EVERYTHING, { nextId, jobs: change(jobs) });
   }
 
   snapshot(): LogpushSnapshot {
@@ -96,7 +87,7 @@ export class LogpushStore implements LogpushControls {
   }
 
   /** Returns a dataset's fields with their types. Undefined if they're unknown. */
-  fieldsOf(dataset: Dataset): Fields | undefined {
+  fieldsOf(dataset: string): Fields | undefined {
     const usual = usualFields(dataset);
     const changes = this.behavior.fields[dataset];
     return changes === undefined ? usual : withChanges(usual ?? new Map(), changes);
@@ -108,7 +99,7 @@ export class LogpushStore implements LogpushControls {
 
   /** Writes a token to the destination. Returns the file's name there and its path on this machine. */
   writeChallenge(destination: Destination, token: string): { filename: string; path: string } {
-    const folder = sinkFolder(destination, this.#options.clock());
+    const folder = sinkFolder(destination, this.options.clock());
     const path = `${folder}/ownership-challenge-${randomBytes(4).toString("hex")}.txt`;
     this.#sink.write(path, token);
     return { filename: nameInBucket(path), path: join(this.#sink.folder, path) };
@@ -134,26 +125,16 @@ export class LogpushStore implements LogpushControls {
   }
 
   setHealth(jobId: number, health: Changes<Health>): void {
-    const job = this.#job(jobId);
+    const job = this.snapshot().jobs.find(({ id }) => id === jobId);
+    if (job === undefined) throw logpushFailures.jobNotFound(jobId);
     this.update(applied<Job>(job, health));
   }
 
   close(): void {
     this.#sink.close();
   }
-
-  #job(id: number): Job {
-    const job = this.all().find((each) => each.id === id);
-    if (job === undefined) throw logpushFailures.jobNotFound(id);
-    return job;
-  }
 }
 
-function owns(scope: Scope, job: Job): boolean {
-  return job.scope.kind === scope.kind && job.scope.id === scope.id;
-}
-
-export function applied<T extends object>(old: T, changes: Changes<T>): T {
-  const given = Object.entries(changes).filter(([, value]) => value !== undefined);
-  return { ...old, ...(Object.fromEntries(given) as Partial<T>) };
+function jobsOf({ kind, id }: Scope, { jobs }: LogpushSnapshot): Job[] {
+  return jobs.filter(({ scope }) => scope.kind === kind && scope.id === id);
 }

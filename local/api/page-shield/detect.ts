@@ -64,5 +64,5 @@ function withVersion(changed: Script, patch: Partial<Script>): Script {
 
 function required(value: string | undefined, name: string): string {
   if (value !== undefined) return value;
-  throw failures.bodyInvalid([{ pointer: "", message: `a new record needs a ${name}` }]);
+  throw failures.bodyInvalid(`a new record needs a ${name}`);
 }

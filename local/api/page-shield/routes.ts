@@ -6,7 +6,7 @@ import { complaint } from "../expression";
 import { type Plan, rank } from "../limits";
 import { paginate, type Paging } from "../paging";
 import { BASE_PATH, route } from "../route";
-import { readBody, readId, readQuery } from "../request";
+import { applied, readBody, readId, readQuery } from "../request";
 import { type Policy, policyAction } from "./entities";
 import * as filters from "./filters";
 import * as wire from "./formatters";
@@ -48,12 +48,12 @@ function settingsRoutes(
 
       const zoneId = c.get("zone").id;
       const { settings, policies } = state.pageShield.latest(zoneId);
-      const changed = {
-        enabled: sent["enabled"] ?? settings.enabled,
-        use_reporting_endpoint: sent[reporting] ?? settings.use_reporting_endpoint,
-        use_connection_url_path: sent["use_connection_url_path"] ?? settings.use_connection_url_path,
+      const changed = applied(settings, {
+        enabled: sent["enabled"],
+        use_reporting_endpoint: sent[reporting],
+        use_connection_url_path: sent["use_connection_url_path"],
         updated_at: microseconds(clock()),
-      };
+      });
       state.pageShield.write(zoneId, { settings: changed, policies });
       return ok(c, wire.updatedSettingsToWire(changed, dialect));
     },
@@ -99,20 +99,12 @@ function policyRoutes(app: ApiRouter, root: string, { state, settings }: Service
     PUT: async (c) => {
       const id = readId(c, "policyId");
       const { description, action, expression, enabled, value, ...further } = await readBody(c, updated);
-      const old = find(latest(c), id, "policy");
-      const policy = {
-        id,
-        description: description ?? old.description,
-        action: action ?? old.action,
-        expression: expression ?? old.expression,
-        enabled: enabled ?? old.enabled,
-        value: value ?? old.value,
-        further: { ...old.further, ...withoutId(further) },
-      };
-      store(
-        c,
-        latest(c).map((each) => (each.id === id ? policy : each)),
-      );
+      const policies = latest(c);
+      const old = find(policies, id, "policy");
+      const sent = { description, action, expression, enabled, value };
+      const policy = applied(old, { ...sent, further: { ...old.further, ...withoutId(further) } });
+      const changed = policies.map((each) => (each.id === id ? policy : each));
+      store(c, changed);
       return ok(c, wire.policyToWire(policy, dialect));
     },
 
@@ -147,13 +139,9 @@ function detectedRoutes(app: ApiRouter, root: string, { state, settings: { diale
       GET: (c) => {
         requirePlan(c, from.plan, `${name}s`);
         const query = readQuery(c, from.query);
-        const chosen = from.select(from.records(c), query);
-        const { items, info } = paginate(chosen, query, limits);
-        return ok(
-          c,
-          items.map((record) => from.toWire(record, view(c))),
-          info,
-        );
+        const { items, info } = paginate(from.select(from.records(c), query), query, limits);
+        const shown = items.map((record) => from.toWire(record, view(c)));
+        return ok(c, shown, info);
       },
     });
     route(app, `${root}/${name}s/:recordId`, {

@@ -47,15 +47,7 @@ export class Catalog {
   /** The versions of each ruleset, oldest first. */
   readonly #versions = new Map<string, readonly ManagedRuleset[]>();
 
-  #published: readonly Publication[];
-
-  constructor(published: readonly Publication[] = []) {
-    this.#published = published;
-  }
-
-  get publications(): readonly Publication[] {
-    return this.#published;
-  }
+  constructor(public publications: readonly Publication[] = []) {}
 
   /** Returns the latest version of each ruleset. */
   all(): ManagedRuleset[] {
@@ -76,7 +68,7 @@ export class Catalog {
   versions(id: string): readonly ManagedRuleset[] {
     const known = this.#versions.get(id);
     if (known !== undefined) return known;
-    const versions = this.#published
+    const versions = this.publications
       .filter(({ ruleset }) => ruleset === id)
       .reduce(withVersion, seededVersions(id));
     this.#versions.set(id, versions);
@@ -84,35 +76,40 @@ export class Catalog {
   }
 
   /** Publishes a new latest version. Deployments that pin an older version keep it. */
-  publish(id: string, { add, remove, change, ...renamed }: NextVersion, at: string): ManagedRuleset {
+  publish(id: string, changes: NextVersion, at: string): ManagedRuleset {
     const last = this.latest(id);
     if (last === undefined) throw failures.notFound(`managed ruleset ${id}`);
-    const named = (rule: string) =>
-      last.rules.find((each) => each.id === rule) ?? notFound(`rule ${rule} of ruleset ${id}`);
-
-    const next: Publication = {
-      ...renamed,
-      ruleset: id,
-      at,
-      remove: remove.map((rule) => named(rule).id),
-      change: change.map((rule) => {
-        const old = named(rule.id);
-        return { ...old, ...rule, version: old.version + 1, last_updated: at };
-      }),
-      add: add.map((rule, index) => {
-        if (last.rules.some((each) => each.id === rule.id)) {
-          const message = "the ruleset already has a rule with this ID";
-          throw failures.bodyInvalid([{ pointer: `/add/${index}/id`, message }]);
-        }
-        const number = (last.version + 1) * 1_000_000 + index;
-        const like = last.rules[0] ?? notFound(`a rule of ruleset ${id}`);
-        return { ...like, ...identity(id, number, at), categories: [], enabled: true, ...rule };
-      }),
-    };
-    this.#published = [...this.#published, next];
+    this.publications = [...this.publications, publicationOf(last, changes, at)];
     this.#versions.delete(id);
     return this.latest(id) ?? last;
   }
+}
+
+function publicationOf(
+  last: ManagedRuleset,
+  { add, remove, change, ...renamed }: NextVersion,
+  at: string,
+): Publication {
+  const { id } = last;
+  const named = (rule: string) =>
+    last.rules.find((each) => each.id === rule) ?? notFound(`rule ${rule} of ruleset ${id}`);
+  return {
+    ...renamed,
+    ruleset: id,
+    at,
+    remove: remove.map((rule) => named(rule).id),
+    change: change.map((rule) => {
+      const old = named(rule.id);
+      return { ...old, ...rule, version: old.version + 1, last_updated: at };
+    }),
+    add: add.map((rule, index) => {
+      if (last.rules.some((each) => each.id === rule.id))
+        throw failures.bodyInvalid("the ruleset already has a rule with this ID", `/add/${index}/id`);
+      const number = (last.version + 1) * 1_000_000 + index;
+      const like = last.rules[0] ?? notFound(`a rule of ruleset ${id}`);
+      return { ...like, ...identity(id, number, at), categories: [], enabled: true, ...rule };
+    }),
+  };
 }
 
 const seeded = new Map<string, readonly ManagedRuleset[]>();
@@ -124,7 +121,9 @@ function seededVersions(id: string): readonly ManagedRuleset[] {
   const edition = Object.hasOwn(seededRulesets, id) ? seededRulesets[id] : undefined;
   if (edition === undefined) return [];
   const first = { ...edition, id, last_updated: FIRST_AT, rules: edition.rules(FIRST_AT) };
-  const versions = seededPublications(first).reduce(withVersion, [first]);
+  const versions = secondVersion(first)
+    .map((changes) => publicationOf(first, changes, SECOND_AT))
+    .reduce(withVersion, [first]);
   seeded.set(id, versions);
   return versions;
 }
@@ -158,34 +157,24 @@ function apply(last: ManagedRuleset, publication: Publication): ManagedRuleset {
  * Returns the changes that create a second version of two rulesets. Both add a rule, and one also removes a rule and
  * changes another's tags.
  */
-function seededPublications({ id, rules }: ManagedRuleset): Publication[] {
-  const [like, , retagged] = rules;
+function secondVersion({ id, rules }: ManagedRuleset): NextVersion[] {
+  const [, , retagged] = rules;
   const retired = rules.at(-1);
-  if (like === undefined || retagged === undefined || retired === undefined) return [];
+  if (retagged === undefined || retired === undefined) return [];
+  const rule = (number: number, description: string, ...categories: string[]) => ({
+    id: identity(id, number, SECOND_AT).id,
+    description,
+    categories,
+  });
   if (id === managedRulesets.managed) {
-    const tags = ["nodejs", "broken-access-control", "cve-2025"];
-    const added = {
-      description: "Next.js: authorization bypass in middleware (101500)",
-      categories: tags,
-    };
-    const changed = { categories: [...retagged.categories, "cve-2025"], version: 2, last_updated: SECOND_AT };
-    return [
-      {
-        ruleset: id,
-        at: SECOND_AT,
-        remove: [retired.id],
-        change: [{ ...retagged, ...changed }],
-        add: [{ ...like, ...identity(id, 101_500, SECOND_AT), ...added, enabled: true }],
-      },
-    ];
+    const description = "Next.js: authorization bypass in middleware (101500)";
+    const added = rule(101_500, description, "nodejs", "broken-access-control", "cve-2025");
+    const changed = { id: retagged.id, categories: [...retagged.categories, "cve-2025"] };
+    return [{ remove: [retired.id], change: [changed], add: [added] }];
   }
-  if (id === managedRulesets.owasp) {
-    const tags = ["rce", "nodejs", "paranoia-level-2"];
-    const added = { description: "934200: Script injection in prototype chains", categories: tags };
-    const rule = { ...like, ...identity(id, 934_200, SECOND_AT), ...added };
-    return [{ ruleset: id, at: SECOND_AT, remove: [], change: [], add: [rule] }];
-  }
-  return [];
+  if (id !== managedRulesets.owasp) return [];
+  const description = "934200: Script injection in prototype chains";
+  return [{ remove: [], change: [], add: [rule(934_200, description, "rce", "nodejs", "paranoia-level-2")] }];
 }
 
 function notFound(what: string): never {

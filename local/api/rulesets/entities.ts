@@ -70,35 +70,22 @@ export const nextVersion = z.strictObject({
     .default([]),
 });
 
+const override = {
+  action: z.string().optional(),
+  enabled: z.boolean().optional(),
+  sensitivity_level: z.string().optional(),
+};
+
 export const executeParameters = z.strictObject({
   id: z.string(),
   version: z.string().optional(),
   matched_data: z.strictObject({ public_key: z.string().min(1) }).optional(),
   overrides: z
     .strictObject({
-      action: z.string().optional(),
-      enabled: z.boolean().optional(),
-      sensitivity_level: z.string().optional(),
-      categories: z
-        .array(
-          z.strictObject({
-            category: z.string(),
-            action: z.string().optional(),
-            enabled: z.boolean().optional(),
-            sensitivity_level: z.string().optional(),
-          }),
-        )
-        .optional(),
+      ...override,
+      categories: z.array(z.strictObject({ category: z.string(), ...override })).optional(),
       rules: z
-        .array(
-          z.strictObject({
-            id: z.string(),
-            action: z.string().optional(),
-            enabled: z.boolean().optional(),
-            score_threshold: z.int().optional(),
-            sensitivity_level: z.string().optional(),
-          }),
-        )
+        .array(z.strictObject({ id: z.string(), ...override, score_threshold: z.int().optional() }))
         .optional(),
     })
     .optional(),

@@ -23,15 +23,12 @@ interface EntryPointRequest {
 
 /*
  * Each function returns the new entry point, or throws Cloudflare's refusal. Nothing is written before `store.write`.
- * Other products of the local API use `putEntryPoint`, which also writes.
  */
 
 /** Replaces all of the zone's rules, or creates its entry point. An existing entry point keeps its name. */
-export function putEntryPoint(ctx: WriteContext, request: EntryPointRequest): EntryPoint {
+export function replacedEntryPoint(ctx: WriteContext, request: EntryPointRequest): EntryPoint {
   const old = ctx.store.latest(ctx.zone.id);
-  const next = old === undefined ? createEntryPoint(ctx, request) : replaceEntryPoint(ctx, old, request);
-  ctx.store.write(ctx.zone.id, next);
-  return next;
+  return old === undefined ? createEntryPoint(ctx, request) : replaceEntryPoint(ctx, old, request);
 }
 
 export function createEntryPoint(
@@ -53,11 +50,7 @@ export function createEntryPoint(
 /**
  * Replaces an entry point's rules. A rule that's sent with its ID keeps the ID. A rule without an ID gets a new one.
  */
-export function replaceEntryPoint(
-  ctx: WriteContext,
-  old: EntryPoint,
-  request: EntryPointRequest,
-): EntryPoint {
+function replaceEntryPoint(ctx: WriteContext, old: EntryPoint, request: EntryPointRequest): EntryPoint {
   const now = ctx.store.now();
   // In the OpenAPI schema, the default is no rules. Here, a PUT of a description alone keeps the rules.
   const rules =

@@ -38,6 +38,6 @@ export function listResponse(
 function indexAfter(rulesets: readonly { readonly id: string }[], cursor: string): number {
   const id = Buffer.from(cursor, "base64url").toString();
   const index = rulesets.findIndex((each) => each.id === id);
-  if (index < 0) throw failures.queryInvalid(["cursor: no list returned it"]);
+  if (index < 0) throw failures.queryInvalid("cursor: no list returned it");
   return index + 1;
 }

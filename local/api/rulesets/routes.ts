@@ -21,7 +21,6 @@ export function rulesetRoutes(app: ApiRouter, services: Services): void {
   const zoneRoot = `${BASE_PATH}/zones/:zoneId/rulesets`;
   entryPointRoutes(app, `${zoneRoot}/phases/:phase/entrypoint`, services);
   zoneRoutes(app, zoneRoot, services);
-  versionRoutes(app, `${zoneRoot}/:rulesetId/versions`, services);
   ruleRoutes(app, `${zoneRoot}/:rulesetId/rules`, services);
 }
 
@@ -29,15 +28,7 @@ export function rulesetRoutes(app: ApiRouter, services: Services): void {
 function accountRoutes(app: ApiRouter, root: string, { state: { rulesets }, settings }: Services) {
   const { dialect, limits } = settings;
   const query = pageParameters(limits);
-  const known = (c: ApiContext): readonly ManagedRuleset[] => {
-    const versions = rulesets.catalog.versions(readId(c, "rulesetId"));
-    if (versions.length === 0) throw failures.notFound("ruleset");
-    return versions;
-  };
-  const detail = (c: ApiContext, ruleset: ManagedRuleset | undefined) => {
-    if (ruleset === undefined) throw failures.notFound("ruleset");
-    return ok(c, wire.managedDetailToWire(ruleset, dialect));
-  };
+  const detail = (ruleset: ManagedRuleset) => wire.managedDetailToWire(ruleset, dialect);
 
   route(app, root, {
     GET: (c) =>
@@ -48,16 +39,43 @@ function accountRoutes(app: ApiRouter, root: string, { state: { rulesets }, sett
       throw entryPointAbsent(readPhase(c));
     },
   });
-  route(app, `${root}/:rulesetId`, { GET: (c) => detail(c, known(c).at(-1)) });
-  // Our OpenAPI subset doesn't have versions; their form is that of the other routes.
-  route(app, `${root}/:rulesetId/versions`, { GET: (c) => ok(c, known(c).map(wire.managedToWire)) });
-  route(app, `${root}/:rulesetId/versions/:version`, {
-    GET: (c) =>
-      detail(
-        c,
-        known(c).find(({ version }) => String(version) === c.req.param("version")),
-      ),
+  route(app, `${root}/:rulesetId`, {
+    GET: (c) => ok(c, detail(known(rulesets.catalog.latest(readId(c, "rulesetId"))))),
   });
+  const versions = (c: ApiContext) => rulesets.catalog.versions(readId(c, "rulesetId"));
+  versionRoutes(app, `${root}/:rulesetId/versions`, versions, wire.managedToWire, detail);
+}
+
+/**
+ * Registers the routes that list a ruleset's versions or return one version with its rules:
+ * https://developers.cloudflare.com/ruleset-engine/rulesets-api/endpoints/. Our OpenAPI subset doesn't have them; their
+ * form is that of the other routes.
+ */
+function versionRoutes<Version extends { readonly version: number }>(
+  app: ApiRouter,
+  root: string,
+  versionsOf: (c: ApiContext) => readonly Version[],
+  toWire: (version: Version) => object,
+  detailToWire: (version: Version) => object,
+) {
+  route(app, root, {
+    GET: (c) => {
+      const versions = versionsOf(c);
+      known(versions[0]);
+      return ok(c, versions.map(toWire));
+    },
+  });
+  route(app, `${root}/:version`, {
+    GET: (c) => {
+      const found = versionsOf(c).find(({ version }) => String(version) === c.req.param("version"));
+      return ok(c, detailToWire(known(found)));
+    },
+  });
+}
+
+function known<T>(ruleset: T | undefined): T {
+  if (ruleset === undefined) throw failures.notFound("ruleset");
+  return ruleset;
 }
 
 const name = z.string().min(1);
@@ -80,12 +98,7 @@ function entryPointRoutes(app: ApiRouter, path: string, services: Services) {
       requirePhase(readPhase(c));
       const sent = await readBody(c, replacement);
       const context = writeContext(c, services);
-      const old = store.latest(context.zone.id);
-      return write(
-        c,
-        context,
-        old === undefined ? edit.createEntryPoint(context, sent) : edit.replaceEntryPoint(context, old, sent),
-      );
+      return write(c, context, edit.replacedEntryPoint(context, sent));
     },
   });
 }
@@ -107,9 +120,7 @@ function zoneRoutes(app: ApiRouter, root: string, services: Services) {
     POST: async (c) => {
       const { kind, phase: wanted, ...sent } = await readBody(c, creation);
       requirePhase(wanted);
-      if (kind !== "zone") {
-        throw refused(problems.kindInvalid(kind, "it must be zone"));
-      }
+      if (kind !== "zone") throw refused(problems.kindInvalid(kind, "it must be zone"));
       const context = writeContext(c, services);
       if (store.latest(context.zone.id) !== undefined) throw refused(problems.entryPointExists(wanted));
       return write(c, context, edit.createEntryPoint(context, sent));
@@ -124,28 +135,15 @@ function zoneRoutes(app: ApiRouter, root: string, services: Services) {
       return ok(c, wire.entryPointDetailToWire(own(id, store.visible(c.get("zone").id))));
     },
   });
-}
-
-/**
- * Registers the routes that list a ruleset's versions or return one version with its rules:
- * https://developers.cloudflare.com/ruleset-engine/rulesets-api/endpoints/
- */
-function versionRoutes(app: ApiRouter, root: string, { state: { rulesets: store } }: Services) {
-  const known = (c: ApiContext): readonly EntryPoint[] => {
-    const id = readId(c, "rulesetId");
-    const versions = store.versions(c.get("zone").id).filter((version) => version.id === id);
-    if (versions.length === 0) throw failures.notFound("ruleset");
-    return versions;
-  };
-
-  route(app, root, { GET: (c) => ok(c, known(c).map(wire.entryPointToWire)) });
-  route(app, `${root}/:version`, {
-    GET: (c) => {
-      const found = known(c).find(({ version }) => String(version) === c.req.param("version"));
-      if (found === undefined) throw failures.notFound("ruleset version");
-      return ok(c, wire.entryPointDetailToWire(found));
-    },
-  });
+  const versions = (c: ApiContext) =>
+    store.versions(c.get("zone").id).filter(({ id }) => id === readId(c, "rulesetId"));
+  versionRoutes(
+    app,
+    `${root}/:rulesetId/versions`,
+    versions,
+    wire.entryPointToWire,
+    wire.entryPointDetailToWire,
+  );
 }
 
 function ruleRoutes(app: ApiRouter, root: string, services: Services) {
@@ -184,7 +182,7 @@ function writeContext(c: ApiContext, { state, settings }: Services): WriteContex
  */
 function write(c: ApiContext, { store, zone }: WriteContext, entryPoint: EntryPoint): Response {
   if (c.req.query("dry_run") !== undefined)
-    throw failures.queryInvalid(["dry_run: the local API has no dry runs"]);
+    throw failures.queryInvalid("dry_run: the local API has no dry runs");
   store.write(zone.id, entryPoint);
   return ok(c, wire.entryPointDetailToWire(entryPoint));
 }
@@ -197,8 +195,7 @@ function ownRuleset(c: ApiContext, { state: { rulesets } }: Services): EntryPoin
 }
 
 function own(id: string, entryPoint: EntryPoint | undefined): EntryPoint {
-  if (entryPoint?.id !== id) throw failures.notFound("ruleset");
-  return entryPoint;
+  return known(entryPoint?.id === id ? entryPoint : undefined);
 }
 
 function ruleOf(c: ApiContext, { rules }: EntryPoint): ZoneRule {

@@ -5,24 +5,18 @@ import type { Deployed, EntryPoint, ManagedRuleset, NextVersion, RulesetsSnapsho
 
 /** The rulesets of all zones, and the account's managed rulesets. */
 export class RulesetStore {
-  #catalog = new Catalog();
+  catalog = new Catalog();
   readonly #zones: Shelf<Deployed>;
   /** All versions of each zone's entry point since the store was filled. */
   readonly #versions = new Map<string, EntryPoint[]>();
-  readonly #shelf: ShelfOptions;
 
-  constructor(shelf: ShelfOptions) {
-    this.#shelf = shelf;
+  constructor(readonly shelf: ShelfOptions) {
     this.#zones = new Shelf(shelf);
-  }
-
-  get catalog(): Catalog {
-    return this.#catalog;
   }
 
   /** Returns the current time in Cloudflare's format. */
   now(): string {
-    return microseconds(this.#shelf.clock());
+    return microseconds(this.shelf.clock());
   }
 
   /** Returns a zone's current entry point, without any lag. */
@@ -46,17 +40,17 @@ export class RulesetStore {
   }
 
   publish(rulesetId: string, next: NextVersion): ManagedRuleset {
-    return this.#catalog.publish(rulesetId, next, this.now());
+    return this.catalog.publish(rulesetId, next, this.now());
   }
 
   snapshot(): RulesetsSnapshot {
     const deployed = this.#zones.entries().filter(([, { entryPoint }]) => entryPoint !== undefined);
-    return { published: [...this.#catalog.publications], zones: Object.fromEntries(deployed) };
+    return { published: [...this.catalog.publications], zones: Object.fromEntries(deployed) };
   }
 
   /** Replaces all data. Reads see it immediately. */
   fill(zoneIds: readonly string[], { published, zones }: RulesetsSnapshot): void {
-    this.#catalog = new Catalog(published);
+    this.catalog = new Catalog(published);
     this.#zones.reset(zoneIds.map((id) => [id, zones[id] ?? {}]));
     this.#versions.clear();
     for (const [id, { entryPoint }] of Object.entries(zones))

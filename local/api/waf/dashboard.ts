@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { failures } from "../envelope";
 import type { RuleRequest } from "../rulesets/check";
-import { putEntryPoint, withChangedRule } from "../rulesets/entry-point";
+import { replacedEntryPoint, withChangedRule } from "../rulesets/entry-point";
 import { newId } from "../rulesets/ids";
 import type { Zone } from "../state";
 import { packages, vendorPackage } from "./catalog";
@@ -150,7 +150,8 @@ function go(place: Place, zone: Zone, trigger: Trigger): void {
   if (from === "start") {
     const own: readonly RuleRequest[] = state.rulesets.latest(zone.id)?.rules ?? [];
     const rules = [...own, ...equivalent(waf).filter((rule) => !own.some((each) => isSame(each, rule)))];
-    putEntryPoint({ store: state.rulesets, zone, limits: settings.limits }, { name: "default", rules });
+    const place = { store: state.rulesets, zone, limits: settings.limits };
+    state.rulesets.write(zone.id, replacedEntryPoint(place, { name: "default", rules }));
   }
   moveTo(decision.to, place, zone.id, { from, trigger, by: "dashboard" });
 }

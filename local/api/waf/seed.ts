@@ -39,22 +39,6 @@ export const wafZones = {
 
 type WafZoneName = keyof typeof wafZones;
 
-const plans: Readonly<Record<WafZoneName, Plan>> = {
-  migratePro: "pro",
-  migrateBusiness: "business",
-  migrateEnterprise: "enterprise",
-  migrateDeployed: "enterprise",
-  migrateOverrides: "business",
-  migrateManyRules: "enterprise",
-  migrateLongRule: "enterprise",
-  migrateLimits: "business",
-  migratePageRule: "pro",
-  migrateOff: "pro",
-  migrateValidating: "enterprise",
-  migrateFinished: "pro",
-  migrateRetired: "business",
-};
-
 // The keys are those of an object that is written out above.
 const names = Object.keys(wafZones) as WafZoneName[];
 
@@ -62,46 +46,54 @@ const at = new Date(SET_UP_AT);
 
 /** Returns the zones. `migratePageRule`, for example, has the name migrate-page-rule.example. */
 export function zoneRecords(): Zone[] {
+  const zones = zonesSeeded();
   return names.map((name) => {
     const words = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    return { id: wafZones[name], name: `${words}.example`, plan: plans[name] };
+    return { id: wafZones[name], name: `${words}.example`, plan: zones[name][0] };
   });
 }
 
-export function seeded(): Record<string, WafZone> {
-  const records: Record<WafZoneName, WafZone> = {
-    migratePro: {
-      ...untouched(),
-      vendor: { groups: { [groupId("Cloudflare WordPress")]: "off" }, rules: { "100100": "simulate" } },
-    },
-    migrateBusiness: {
-      ...untouched(),
-      owasp: { ...untouched().owasp, sensitivity: "medium", action_mode: "simulate" },
-      firewallRules: [bypass("business", 1, 'http.request.uri.path eq "/hooks/billing"')],
-    },
-    migrateEnterprise: enterprise(),
-    migrateDeployed: { ...untouched(), owasp: { ...untouched().owasp, sensitivity: "default" } },
-    migrateOverrides: { ...untouched(), overrides: [uriOverride("checkout", 1), uriOverride("blog", 2)] },
-    migrateManyRules: { ...untouched(), firewallRules: bypasses("many", 201) },
-    migrateLongRule: {
-      ...untouched(),
-      firewallRules: [bypass("long", 1, expressionOfBytes(4097)), ...bypasses("long", 1)],
-    },
-    migrateLimits: limits(),
-    migratePageRule: {
-      ...untouched(),
-      pageRules: [pageOf("page-rule", 1, "migrate-page-rule.example/webhooks/*", "waf", "off")],
-    },
-    migrateOff: {
-      ...untouched(),
-      setting: { value: "off", modified_on: SET_UP_AT },
-      owasp: { ...untouched().owasp, sensitivity: "off" },
-    },
-    migrateValidating: withStep(enterprise(), "validate", "validation"),
-    migrateFinished: withStep(untouched(), "finish", "finished"),
-    migrateRetired: { ...untouched(), migration: { ...untouched().migration, retired: 410 } },
+/** Each zone's plan, and how it differs from a zone that nobody changed. */
+function zonesSeeded(): Readonly<Record<WafZoneName, readonly [Plan, Partial<WafZone>]>> {
+  const { owasp, migration } = untouched();
+  return {
+    migratePro: [
+      "pro",
+      { vendor: { groups: { [groupId("Cloudflare WordPress")]: "off" }, rules: { "100100": "simulate" } } },
+    ],
+    migrateBusiness: [
+      "business",
+      {
+        owasp: { ...owasp, sensitivity: "medium", action_mode: "simulate" },
+        firewallRules: [bypass("business", 1, 'http.request.uri.path eq "/hooks/billing"')],
+      },
+    ],
+    migrateEnterprise: ["enterprise", enterprise()],
+    migrateDeployed: ["enterprise", { owasp: { ...owasp, sensitivity: "default" } }],
+    migrateOverrides: ["business", { overrides: [uriOverride("checkout", 1), uriOverride("blog", 2)] }],
+    migrateManyRules: ["enterprise", { firewallRules: bypasses("many", 201) }],
+    migrateLongRule: [
+      "enterprise",
+      { firewallRules: [bypass("long", 1, expressionOfBytes(4097)), ...bypasses("long", 1)] },
+    ],
+    migrateLimits: ["business", limits()],
+    migratePageRule: [
+      "pro",
+      { pageRules: [pageOf("page-rule", 1, "migrate-page-rule.example/webhooks/*", "waf", "off")] },
+    ],
+    migrateOff: [
+      "pro",
+      { setting: { value: "off", modified_on: SET_UP_AT }, owasp: { ...owasp, sensitivity: "off" } },
+    ],
+    migrateValidating: ["enterprise", withStep(enterprise(), "validate", "validation")],
+    migrateFinished: ["pro", withStep(untouched(), "finish", "finished")],
+    migrateRetired: ["business", { migration: { ...migration, retired: 410 } }],
   };
-  return Object.fromEntries(names.map((name) => [wafZones[name], records[name]]));
+}
+
+export function seeded(): Record<string, WafZone> {
+  const zones = zonesSeeded();
+  return Object.fromEntries(names.map((name) => [wafZones[name], { ...untouched(), ...zones[name][1] }]));
 }
 
 /** Returns all zones' entry points, including those of the zones for migrations. */
@@ -163,23 +155,14 @@ function enterprise(): WafZone {
   };
 }
 
-function limits(): WafZone {
+function limits(): Pick<WafZone, "firewallRules"> {
+  const id = (number: number) => idFrom("firewall rule limits other", number);
   const others = [
-    firewallRule(
-      {
-        id: idFrom("firewall rule limits other", 1),
-        expression: "cf.threat_score gt 30",
-        action: "challenge",
-      },
-      at,
-    ),
-    firewallRule(
-      { id: idFrom("firewall rule limits other", 2), expression: "ssl", products: ["rateLimit"] },
-      at,
-    ),
+    firewallRule({ id: id(1), expression: "cf.threat_score gt 30", action: "challenge" }, at),
+    firewallRule({ id: id(2), expression: "ssl", products: ["rateLimit"] }, at),
   ];
   const longest = bypass("limits", 200, expressionOfBytes(4096));
-  return { ...untouched(), firewallRules: [...others, ...bypasses("limits", 199), longest] };
+  return { firewallRules: [...others, ...bypasses("limits", 199), longest] };
 }
 
 /** Returns an expression with this many bytes in UTF-8, but about half as many characters. */

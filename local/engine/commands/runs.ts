@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { Display, type Command as DisplayCommand } from "../display";
 import { CommandError, EXIT, UnsupportedError } from "../errors";
-import { broadcast, type Events } from "../events";
+import type { Events } from "../events";
 import { importResources, readImportFile } from "../import";
 import { Failed, type Outcome, type Run } from "../run-context";
 import { Digest } from "../preview-json";
@@ -94,16 +94,12 @@ const importEngine: Engine = async (run, flags) =>
   importResources(run, await readImportFile(flags.file ?? ""), { protect: flags.protect ?? true });
 
 class Runner {
-  readonly #io: Io;
-  readonly #flags: RunFlags;
-  readonly #command: DisplayCommand;
-  readonly #engine: Engine;
-
-  constructor(io: Io, flags: RunFlags, command: DisplayCommand, engine: Engine) {
-    this.#io = io;
-    this.#flags = flags;
-    this.#command = command;
-    this.#engine = engine;
+  constructor(
+    readonly io: Io,
+    readonly flags: RunFlags,
+    readonly command: DisplayCommand,
+    readonly engine: Engine,
+  ) {
     if (flags.runProgram === true) throw new UnsupportedError("--run-program");
     if (flags.savePlan !== undefined) throw new UnsupportedError("--save-plan");
     if (flags.plan !== undefined) throw new UnsupportedError("--plan");
@@ -111,12 +107,12 @@ class Runner {
 
   async preview(): Promise<void> {
     const session = await this.#open();
-    if (this.#flags.json === true) await this.#previewAsJson(session);
+    if (this.flags.json === true) await this.#previewAsJson(session);
     else await this.#runWithDisplay(session, true);
   }
 
   async run(): Promise<void> {
-    if (this.#flags.yes !== true && this.#flags.skipPreview !== true) {
+    if (this.flags.yes !== true && this.flags.skipPreview !== true) {
       throw new CommandError(
         "the local engine never prompts: pass --yes or --skip-preview to proceed",
         EXIT.badInvocation,
@@ -124,68 +120,57 @@ class Runner {
     }
     const session = await this.#open();
     await session.withLock(async () => {
-      if (this.#flags.skipPreview !== true) await this.#runWithDisplay(session, true);
+      if (this.flags.skipPreview !== true) await this.#runWithDisplay(session, true);
       await this.#runWithDisplay(session, false);
     });
   }
 
   async #open(): Promise<Session> {
-    const session = await Session.open(this.#io, this.#flags.stack);
+    const session = await Session.open(this.io, this.flags.stack);
     // Whoever needs the key awaits it, and reports a wrong passphrase.
     session.crypter().catch(() => undefined);
     return session;
   }
 
   async #runWithDisplay(session: Session, dryRun: boolean): Promise<void> {
-    const display = new Display({
-      command: this.#command,
-      stack: session.stack,
-      dryRun,
-      isDetailed: this.#flags.diff ?? false,
-      showSames: this.#flags.showSames ?? false,
-      showOutputs: this.#command !== "destroy",
-      write: (text) => this.#io.stdout.write(text),
-    });
-    const began = performance.now();
-    const outcome = await this.#runEngine(session, dryRun, [display], (result) => {
-      display.finish(result, (performance.now() - began) / 1000);
-    });
-    this.#refuseUnexpectedChanges(outcome, dryRun);
+    const { diff: isDetailed = false, showSames = false } = this.flags;
+    const write = (text: string): unknown => this.io.stdout.write(text);
+    const { stack } = session;
+    const display = new Display({ command: this.command, stack, dryRun, isDetailed, showSames, write });
+    await this.#runEngine(session, dryRun, display, (...result) => display.finish(...result));
   }
 
   async #previewAsJson(session: Session): Promise<void> {
-    const digest = new Digest({
-      config: await session.config(),
-      showSames: this.#flags.showSames ?? false,
+    const digest = new Digest(await session.config(), this.flags.showSames ?? false);
+    await this.#runEngine(session, true, digest, ({ counts }, seconds) => {
+      this.io.stdout.write(`${digest.toJson(counts, seconds)}\n`);
     });
-    const began = performance.now();
-    const outcome = await this.#runEngine(session, true, [digest], (result) => {
-      this.#io.stdout.write(`${digest.toJson(result.counts, (performance.now() - began) / 1000)}\n`);
-    });
-    this.#refuseUnexpectedChanges(outcome, true);
   }
 
   /** Runs the engine. Shows the results even if the run failed. */
   async #runEngine(
     session: Session,
     dryRun: boolean,
-    listeners: readonly Events[],
-    finish: (outcome: Outcome) => void,
-  ): Promise<Outcome> {
-    const run = await this.#prepare(session, dryRun, broadcast(listeners));
+    events: Events,
+    finish: (outcome: Outcome, seconds: number) => void,
+  ): Promise<void> {
+    const began = performance.now();
+    const seconds = (): number => (performance.now() - began) / 1000;
+    const run = await this.#prepare(session, dryRun, events);
+    let outcome: Outcome;
     try {
-      const outcome = await this.#engine(run, this.#flags);
-      finish(outcome);
-      return outcome;
+      outcome = await this.engine(run, this.flags);
     } catch (error) {
-      if (error instanceof Failed) finish(error.outcome);
+      if (error instanceof Failed) finish(error.outcome, seconds());
       throw error;
     }
+    finish(outcome, seconds());
+    this.#refuseUnexpectedChanges(outcome, dryRun);
   }
 
   async #prepare(session: Session, dryRun: boolean, events: Events): Promise<Run> {
     const [config, base] = await Promise.all([session.config(), session.deployment()]);
-    if (this.#flags.clearPendingCreates === true) {
+    if (this.flags.clearPendingCreates === true) {
       base.pendingOperations = base.pendingOperations.filter(({ type }) => type !== "creating");
     }
     return {
@@ -194,18 +179,18 @@ class Runner {
       config,
       base,
       dryRun,
-      parallel: this.#flags.parallel ?? defaultParallel(),
-      targets: new Targets(this.#flags),
-      env: this.#io.env,
+      parallel: this.flags.parallel ?? defaultParallel(),
+      targets: new Targets(this.flags),
+      env: this.io.env,
       events,
       save: (deployment) => session.save(deployment),
-      signal: this.#io.signal,
+      signal: this.io.signal,
     };
   }
 
   #refuseUnexpectedChanges({ counts }: Outcome, dryRun: boolean): void {
     const hasChanges = [...counts.keys()].some((op) => op !== "same");
-    if (this.#flags.expectNoChanges !== true || !hasChanges) return;
+    if (this.flags.expectNoChanges !== true || !hasChanges) return;
     throw new CommandError(
       `no changes were expected but changes ${dryRun ? "were proposed" : "occurred"}`,
       EXIT.changesWereNotExpected,
