@@ -1,4 +1,4 @@
-import { type LocalApi, type WafSettingsChange } from "edgeguard-local";
+import type { LocalApi, WafSettingsChange } from "edgeguard-local";
 import { omit, pick, type JsonObject } from "../../provider/basics/json";
 import { rawGet, rawSend, refreshedInputs, type Recorded } from "../support/operation";
 import { Bench, OFFLINE } from "../support/resource-bench";

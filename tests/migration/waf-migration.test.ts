@@ -1,4 +1,4 @@
-import { type LocalApi, type WafAction } from "edgeguard-local";
+import type { LocalApi, WafAction } from "edgeguard-local";
 import { rawSend, refreshedInputs, type Recorded } from "../support/operation";
 import { Bench, OFFLINE } from "../support/resource-bench";
 import {

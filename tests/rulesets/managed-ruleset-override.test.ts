@@ -62,24 +62,6 @@ describe("a deployment in a zone with other rules", () => {
     expect(bench.api.requests.filter(({ method }) => method === "PUT")).toEqual([]);
   });
 
-  test("is replaced when it moves to another zone", async () => {
-    const recorded = await bench.up(bench.declare());
-    const moved = { ...bench.declare(), zoneId: zones.empty };
-    expect(await bench.preview(moved, recorded)).toMatchObject({ replaces: ["zoneId"] });
-    const there = await bench.up(moved, recorded);
-    expect(there.id).not.toBe(recorded.id);
-    expect(await bench.refs()).not.toContain("own");
-  });
-
-  test("fails to update if its rule was deleted outside the program, and is dropped by a refresh", async () => {
-    const recorded = await bench.up(bench.declare());
-    await bench.deleteRule(await bench.ownRule());
-    const changed = bench.declare({ description: "x" });
-    const { message } = await bench.failedUp(changed, recorded);
-    expect(message).toMatch(/no longer exists.*run `pulumi refresh`/);
-    expect(await bench.isGone(recorded)).toBe(true);
-  });
-
   test("finds a rule by its ref when its ID changed", async () => {
     const recorded = await bench.up(bench.declare());
     const rule = await bench.ownRule();

@@ -10,15 +10,14 @@ import { Bench, zones } from "../support/resource-bench";
 import { Operation, rawGet, sent, type Recorded } from "../support/operation";
 
 const b = new Bench("PageShieldPolicy", { shared: true });
-const zoneId = zones.empty;
 const policy = {
-  zoneId,
+  zoneId: zones.empty,
   description: "Checkout",
   action: "log",
   expression: "true",
   value: "script-src 'self'",
 };
-const settings = { zoneId, enabled: true };
+const settings = { zoneId: zones.empty, enabled: true };
 
 const policyCount = async () => {
   const { result } = await rawGet(b.api, `/zones/${zones.empty}/page_shield/policies`);
