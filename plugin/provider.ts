@@ -6,27 +6,22 @@ import { Status } from "@pulumi/pulumi/proto/status_pb";
 import { Any } from "google-protobuf/google/protobuf/any_pb";
 import {
   computedInputsOf,
-  HOLDER,
   Host,
   isCredential,
   isJsonObject,
+  HIDDEN,
   KEPT,
   kindOf,
   Lifeline,
   lookups,
   makesSavedPlan,
-  NAME,
   namesOfSecrets,
   omit,
   openRecord,
   ownMember,
   partsOfUrn,
   pick,
-  PROVIDER,
-  READ,
   RESOURCES,
-  SAVED_PLAN,
-  SECRETS,
   UNKNOWN,
   unlessSkipped,
   type ConfigGetter,
@@ -126,10 +121,10 @@ export class Provider {
     const { inputs, failures } = await verbs.check(this.#host, olds.values, {
       ...named,
       ...written,
-      [NAME]: name,
-      [HOLDER]: urn,
-      ...(ownSecrets.length === 0 ? {} : { [SECRETS]: ownSecrets }),
-      ...(isSavedPlan ? { [SAVED_PLAN]: true } : {}),
+      [HIDDEN.name]: name,
+      [HIDDEN.holder]: urn,
+      ...(ownSecrets.length === 0 ? {} : { [HIDDEN.secrets]: ownSecrets }),
+      ...(isSavedPlan ? { [HIDDEN.savedPlan]: true } : {}),
     });
     return checkResponse(sentOf(facts, inputs), failures);
   }
@@ -163,16 +158,16 @@ export class Provider {
     const { facts, verbs, name } = resourceOf(request);
     const { values: recorded } = received(request.getProperties());
     const isNew = Object.keys(recorded).every((key) => KEPT.some((kept) => kept === key));
-    const read = await verbs.read(this.#host, request.getId(), isNew ? { [NAME]: name } : recorded);
+    const read = await verbs.read(this.#host, request.getId(), isNew ? { [HIDDEN.name]: name } : recorded);
     const response = new rpc.ReadResponse().setId(read.id);
     if (read.id === "") return response;
     // A dynamic resource's, until an update through this plugin. Otherwise, the refresh would show a change.
-    const kept = pick(recorded, [PROVIDER]);
-    const outs = { ...omit(read.props ?? {}, isNew ? [READ] : []), ...kept };
+    const kept = pick(recorded, [HIDDEN.provider]);
+    const outs = { ...omit(read.props ?? {}, isNew ? [HIDDEN.read] : []), ...kept };
     const names = [...Object.keys(facts.args.shape), ...computedInputsOf(facts), ...KEPT];
     const inputs = isNew
       ? pick(outs, names)
-      : { ...read.inputs, ...pick(received(request.getInputs()).values, [PROVIDER]) };
+      : { ...read.inputs, ...pick(received(request.getInputs()).values, [HIDDEN.provider]) };
     const secrets = secretNames(facts, outs);
     return response.setProperties(sent(outs, secrets)).setInputs(sent(inputs, secrets));
   }

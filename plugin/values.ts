@@ -1,5 +1,5 @@
 import { Struct, Value, type JavaScriptValue } from "google-protobuf/google/protobuf/struct_pb";
-import { UNKNOWN, WIRE_SECRET, WIRE_SIGNATURE, type JsonObject } from "pulumi-edgeguard/plugin";
+import { UNKNOWN, WIRE_SECRET, type JsonObject } from "pulumi-edgeguard/plugin";
 
 /**
  * Converts values from and to the engine's format, in which secrets are objects with a signature and unknown values are
@@ -51,7 +51,7 @@ function plain(value: Value, foundSecret: () => void): unknown {
         .map((each) => plain(each, foundSecret));
     case Value.KindCase.STRUCT_VALUE: {
       const object = membersOf(value.getStructValue(), foundSecret);
-      if (object[WIRE_SIGNATURE] !== WIRE_SECRET) return object;
+      if (object[WIRE_SECRET.member] !== WIRE_SECRET.mark) return object;
       foundSecret();
       return object["value"];
     }
@@ -64,7 +64,7 @@ function plain(value: Value, foundSecret: () => void): unknown {
 export function sent(values: JsonObject, secrets: ReadonlySet<string> = new Set()): Struct {
   const marked = Object.entries(values).map(([name, value]) => [
     name,
-    secrets.has(name) && value !== undefined ? { [WIRE_SIGNATURE]: WIRE_SECRET, value } : value,
+    secrets.has(name) && value !== undefined ? { [WIRE_SECRET.member]: WIRE_SECRET.mark, value } : value,
   ]);
   // JSON has no undefined members, which the library refuses.
   const json = JSON.stringify(Object.fromEntries(marked));

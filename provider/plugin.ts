@@ -12,8 +12,8 @@ export { Lifeline } from "./runtime/lifeline";
 export { unlessSkipped } from "./runtime/lookup";
 export { openRecord } from "./runtime/operation-record";
 export { argumentProblem } from "./runtime/provider";
-export { namesOfSecrets, SECRETS } from "./runtime/secrets";
-export { WIRE_SECRET, WIRE_SIGNATURE, hasUnknown, UNKNOWN } from "./runtime/engine-values";
+export { namesOfSecrets } from "./runtime/secrets";
+export { hasUnknown, WIRE_SECRET, UNKNOWN } from "./runtime/engine-values";
 export {
   isCredential,
   PROVIDER_NAME,
@@ -24,7 +24,8 @@ export {
   type ConfigGetter,
 } from "./runtime/settings";
 export { makesSavedPlan } from "./runtime/program";
-export { computedInputsOf, HOLDER, KEPT, NAME, PROVIDER, READ, SAVED_PLAN } from "./runtime/resource-type";
+export { HIDDEN, KEPT } from "./runtime/hidden";
+export { computedInputsOf } from "./runtime/resource-type";
 export { kindOf } from "./runtime/type-tokens";
 export { partsOfUrn, type UrnParts } from "./runtime/urn";
 export type { Facts } from "./runtime/lifecycle";

@@ -10,9 +10,9 @@ import { Host } from "./runtime/host";
 import { Lifeline } from "./runtime/lifeline";
 import { openRecord } from "./runtime/operation-record";
 import type { ConfigGetter } from "./runtime/settings";
-import { PROVIDER } from "./runtime/resource-type";
+import { HIDDEN } from "./runtime/hidden";
 import { ownMember, type JsonObject } from "./basics/json";
-import { verbsOf, type Verbs } from "./runtime/verbs";
+import type { Verbs } from "./runtime/verbs";
 
 /**
  * The entry point `pulumi-edgeguard/runtime` for the forwarders in state files. Forwarders from all earlier versions
@@ -25,13 +25,13 @@ import { verbsOf, type Verbs } from "./runtime/verbs";
  * @internal
  */
 export const REGISTER: Readonly<Record<string, Verbs>> = {
-  PageShieldSettings: verbsOf(pageShieldSettings),
-  PageShieldPolicy: verbsOf(pageShieldPolicy),
-  KvNamespace: verbsOf(kvNamespace),
-  KvEntries: verbsOf(kvEntries),
-  LogpushJob: verbsOf(logpushJob),
-  ManagedRulesetOverride: verbsOf(managedRulesetOverride),
-  WafMigration: verbsOf(wafMigration),
+  PageShieldSettings: pageShieldSettings.verbs,
+  PageShieldPolicy: pageShieldPolicy.verbs,
+  KvNamespace: kvNamespace.verbs,
+  KvEntries: kvEntries.verbs,
+  LogpushJob: logpushJob.verbs,
+  ManagedRulesetOverride: managedRulesetOverride.verbs,
+  WafMigration: wafMigration.verbs,
 };
 
 const lifeline = new Lifeline();
@@ -63,7 +63,7 @@ export async function diff(type: string, id: string, olds: JsonObject, news: Jso
   return await guarded(type, "compared", async (verbs) => {
     const result = await verbs.diff(host, id, olds, news);
     // State of the provider plugin lacks the provider that a refresh or destroy of a dynamic resource needs.
-    return PROVIDER in news && !(PROVIDER in olds) ? { ...result, changes: true } : result;
+    return HIDDEN.provider in news && !(HIDDEN.provider in olds) ? { ...result, changes: true } : result;
   });
 }
 

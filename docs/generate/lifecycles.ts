@@ -19,11 +19,11 @@ export interface LifecycleFacts {
 
 /** Every resource, in the order of the reference. */
 export const LIFECYCLES: Readonly<Record<ResourceName, LifecycleFacts>> = {
-  PageShieldSettings: pageShieldSettings,
-  PageShieldPolicy: pageShieldPolicy,
-  ManagedRulesetOverride: managedRulesetOverride,
-  WafMigration: wafMigration,
-  LogpushJob: logpushJob,
-  KvNamespace: kvNamespace,
-  KvEntries: kvEntries,
+  PageShieldSettings: pageShieldSettings.verbs.facts,
+  PageShieldPolicy: pageShieldPolicy.verbs.facts,
+  ManagedRulesetOverride: managedRulesetOverride.verbs.facts,
+  WafMigration: wafMigration.verbs.facts,
+  LogpushJob: logpushJob.verbs.facts,
+  KvNamespace: kvNamespace.verbs.facts,
+  KvEntries: kvEntries.verbs.facts,
 };

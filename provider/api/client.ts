@@ -15,7 +15,7 @@ import { decodeEnvelope, type ApiNote, type Envelope, type ResultInfo } from "./
 import { ApiError, CancelledError, isUnroutable, type ApiErrorInit, type Purpose } from "./errors";
 import { exchange, firstOf, type Bytes, type LostResponse, type Reply } from "./exchange";
 import { ProxyError } from "./proxy";
-import { WaitTooLongError, type RateBudget, type RateWindow } from "./rate-budget";
+import { NotSentError, type RateBudget, type RateWindow } from "./rate-budget";
 import { quoteOwn, Quotes, type Seen } from "./quote";
 import { Redactor } from "./redact";
 import { hasTimedOut, outcomeOf, RETRY, retryAfterMs, retryDelayMs } from "./retry";
@@ -312,9 +312,10 @@ export class EdgeApi {
       try {
         await this.#unlessCancelled(what, () => this.#waitForTurn(immediate));
       } catch (error) {
-        const reason = reasonNotToSend(error);
-        if (reason === undefined) throw error;
-        throw last ?? notSentError(request, reason);
+        if (!(error instanceof NotSentError)) throw error;
+        const { path } = request;
+        const { message: detail, advice } = error;
+        throw last ?? new ApiError({ what, method, path, outcome: "notDone", unsent: true, detail, advice });
       }
       const reply = await this.#attempt(request, credential, history);
       const result = this.#interpret(request, reply, attempt);
@@ -358,7 +359,7 @@ export class EdgeApi {
       await this.#connections.acquire(this.#stop);
       if (this.#unresponsive !== undefined) {
         this.#connections.release();
-        throw new UnresponsiveError(this.#unresponsive);
+        throw new NotSentError(this.#unresponsive, "Check edgeguard:baseUrl and the network.");
       }
       if (!budget.paused && !this.#isStopped()) return;
       this.#connections.release(); // Paused or stopped while waiting for the connection.
@@ -571,27 +572,4 @@ function problemOf({ issues: [issue] }: z.ZodError, ...root: string[]): string {
   if (issue === undefined) return "";
   const path = [...root, ...issue.path.map(String)].join(".");
   return path === "" ? issue.message : `${path}: ${issue.message}`;
-}
-
-/** Thrown by a client with `patient: false` after an earlier request timed out. */
-class UnresponsiveError extends Error {}
-
-interface NotSentReason {
-  readonly detail: string;
-  readonly advice: string;
-}
-
-function reasonNotToSend(error: unknown): NotSentReason | undefined {
-  if (error instanceof UnresponsiveError)
-    return { detail: error.message, advice: "Check edgeguard:baseUrl and the network." };
-  if (!(error instanceof WaitTooLongError)) return undefined;
-  const { reason, ms } = error.wait;
-  return {
-    detail: `${reason} for another ${Math.ceil(ms / 1000)} s`,
-    advice: "Run the command again after that.",
-  };
-}
-
-function notSentError({ what, method, path }: ApiRequest, reason: NotSentReason): ApiError {
-  return new ApiError({ what, method, path, outcome: "notDone", unsent: true, ...reason });
 }

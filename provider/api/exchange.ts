@@ -54,7 +54,7 @@ export async function exchange(url: URL, sending: Sending): Promise<Reply | Lost
   const { signal, attemptMs = ATTEMPT_MS } = sending;
   const body = bytesOf(sending.body);
   const limit = new AbortController();
-  const timer = setTimeout(() => limit.abort(new AttemptTimeoutError(attemptMs)), attemptMs);
+  const timer = setTimeout(() => limit.abort(timeoutOf(attemptMs)), attemptMs);
   const breakOff = (): void => limit.abort(signal?.reason);
   signal?.addEventListener("abort", breakOff, { once: true });
   let response: Dispatcher.ResponseData | undefined;
@@ -131,15 +131,6 @@ function* chunksOf(body: Buffer): Generator<Buffer> {
   for (let at = 0; at < body.length; at += CHUNK_BYTES) yield body.subarray(at, at + CHUNK_BYTES);
 }
 
-/** Thrown when an attempt takes longer than allowed. */
-class AttemptTimeoutError extends Error {
-  readonly code = "ETIMEDOUT";
-
-  constructor(ms: number) {
-    super(`no complete response within ${ms / 1000} s`);
-  }
-}
-
 /** Returns a property of the error, or of the error that it wraps. */
 function errorMember(error: unknown, key: "code" | "syscall"): string | undefined {
   if (typeof error !== "object" || error === null) return undefined;
@@ -152,4 +143,9 @@ function errorMember(error: unknown, key: "code" | "syscall"): string | undefine
 
 export function firstOf(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header;
+}
+
+/** An error like those of Node.js itself. */
+function timeoutOf(ms: number): Error {
+  return Object.assign(new Error(`no complete response within ${ms / 1000} s`), { code: "ETIMEDOUT" });
 }

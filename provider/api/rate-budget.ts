@@ -23,11 +23,14 @@ export interface TakeOptions {
   readonly onWait?: (wait: Wait) => void;
 }
 
-/** Thrown if the next request would have to wait longer than its caller accepts. */
-export class WaitTooLongError extends Error {
-  override readonly name = "WaitTooLongError";
-  constructor(readonly wait: Wait) {
-    super(wait.reason);
+/** Thrown if a request isn't sent, because its caller doesn't wait for as long as it would take. */
+export class NotSentError extends Error {
+  override readonly name = "NotSentError";
+  constructor(
+    reason: string,
+    readonly advice: string,
+  ) {
+    super(reason);
   }
 }
 
@@ -59,7 +62,7 @@ export class RateBudget {
   /**
    * Resolves when one more request may be sent. First come, first served.
    *
-   * @throws WaitTooLongError
+   * @throws NotSentError
    */
   async take(options: TakeOptions = {}): Promise<void> {
     const { signal, maxWaitMs = Infinity } = options;
@@ -67,7 +70,9 @@ export class RateBudget {
     const stop = new AbortController();
     const giveUpIfTooLong = (): void => {
       const wait = this.#wait();
-      if (wait.ms > maxWaitMs) stop.abort(new WaitTooLongError(wait));
+      if (wait.ms <= maxWaitMs) return;
+      const reason = `${wait.reason} for another ${Math.ceil(wait.ms / 1000)} s`;
+      stop.abort(new NotSentError(reason, "Run the command again after that."));
     };
     const abort = (): void => stop.abort(signal?.reason);
     giveUpIfTooLong();

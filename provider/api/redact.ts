@@ -27,6 +27,11 @@ export class Redactor {
     }
   }
 
+  /** Hides every string in a value that may contain anything, except everyday words. */
+  addStrings(value: unknown): void {
+    for (const text of stringsIn(value)) if (!EVERYDAY_WORD.test(text)) this.addValue(text);
+  }
+
   /** Replaces whole secrets. Text must be redacted before it's shortened, because a part of a secret isn't found. */
   redact(given: string): string {
     const text = asciiLowerCase(given);

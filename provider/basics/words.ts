@@ -14,6 +14,11 @@ export function firstFew(items: readonly string[], most: number): string {
     : `${items.slice(0, most).join(", ")} and ${formatNumber(others)} more`;
 }
 
+/** Names the first items: `a, b, …`. */
+export function firstOf(items: readonly string[], most: number): string {
+  return `${items.slice(0, most).join(", ")}${items.length > most ? ", …" : ""}`;
+}
+
 /** Shortens a text without splitting a surrogate pair. */
 export function truncate(text: string, limit: number): string {
   if (text.length <= limit) return text;

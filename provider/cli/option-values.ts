@@ -1,13 +1,13 @@
 import { InvalidArgumentError } from "commander";
 import { IDENTIFIER } from "../limits";
-import { isId } from "../runtime/fields";
+import { ID } from "../runtime/fields";
 
 /** The default file name of the script inventory. */
 export const INVENTORY_FILE = "script-inventory.yaml";
 
 /** Parses an option's value as the ID of a zone, account or namespace. */
 export function hexId(text: string): string {
-  if (isId(text)) return text.toLowerCase();
+  if (ID.is(text)) return text.toLowerCase();
   throw new InvalidArgumentError(
     `An ID has ${IDENTIFIER.LENGTH_CHARACTERS} hex digits. Find a zone's or account's ID on its Overview page in the dashboard.`,
   );

@@ -1,4 +1,3 @@
-import type { z } from "zod";
 import { kvEntries } from "../kv/kv-entries";
 import { kvNamespace } from "../kv/kv-namespace";
 import { logpushJob } from "../logpush/logpush-job";
@@ -6,9 +5,8 @@ import { managedRulesetOverride } from "../rulesets/managed-ruleset-override";
 import { pageShieldPolicy } from "../page-shield/policy";
 import { pageShieldSettings } from "../page-shield/settings";
 import type { ObjectAddress, Scope } from "../runtime/composite-id";
-import type { Lifecycle } from "../runtime/lifecycle";
 import type { JsonObject } from "../basics/json";
-import { verbsOf, type Verbs } from "../runtime/verbs";
+import type { Verbs } from "../runtime/verbs";
 import type { Code, Members } from "./code";
 import type { Named } from "./names";
 
@@ -24,17 +22,9 @@ export interface ImportableType {
   readonly inputsOnly: readonly string[];
 }
 
-function importable<Shape extends z.ZodRawShape, Computed extends object>(
-  lifecycle: Lifecycle<Shape, Computed>,
-): ImportableType {
-  const { type, schemaVersion, secret = {}, secretOutputs = [], inputsOnly = [] } = lifecycle;
-  return {
-    type,
-    schemaVersion,
-    verbs: verbsOf(lifecycle),
-    secret: [...Object.keys(secret), ...secretOutputs],
-    inputsOnly,
-  };
+function importable({ verbs }: { readonly verbs: Verbs }): ImportableType {
+  const { type, schemaVersion, secret = {}, secretOutputs = [], inputsOnly = [] } = verbs.facts;
+  return { type, schemaVersion, verbs, secret: [...Object.keys(secret), ...secretOutputs], inputsOnly };
 }
 
 export const TYPES = {

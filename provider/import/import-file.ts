@@ -1,6 +1,6 @@
 import { visible } from "../basics/printable";
 import { forwarder } from "../runtime/forwarder";
-import { WIRE_SECRET, WIRE_SIGNATURE } from "../runtime/engine-values";
+import { WIRE_SECRET } from "../runtime/engine-values";
 import { TYPE_PREFIXES, type Surface } from "../runtime/type-tokens";
 import type { JsonObject } from "../basics/json";
 import { setCommand } from "./program";
@@ -35,7 +35,7 @@ function withSecrets(bag: JsonObject, secret: readonly string[]): JsonObject {
     Object.entries(bag).map(([key, value]) => [
       key,
       secret.includes(key) && value !== undefined
-        ? { [WIRE_SIGNATURE]: WIRE_SECRET, plaintext: JSON.stringify(value) }
+        ? { [WIRE_SECRET.member]: WIRE_SECRET.mark, plaintext: JSON.stringify(value) }
         : value,
     ]),
   );

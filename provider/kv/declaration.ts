@@ -29,14 +29,9 @@ export interface Declaration {
   readonly defaults?: EntryDefaults | undefined;
 }
 
-/** @throws SourceError unless the declaration has exactly one source and valid defaults. */
+/** @throws SourceError if the defaults are invalid. */
 export function openSource(declaration: Declaration, projectDir = process.cwd()): Source {
   const { entries = {}, file, directory, defaults = {} } = declaration;
-  const named = (["entries", "file", "directory"] as const).filter((name) => declaration[name] !== undefined);
-  if (named.length !== 1) {
-    const given = named.length === 0 ? "none is set" : `${named.join(" and ")} are set`;
-    throw new SourceError(`set exactly one of entries, file and directory; ${given}`);
-  }
   const [problem] = checkDefaults(defaults);
   if (problem !== undefined) throw new SourceError(problem);
 

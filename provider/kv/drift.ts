@@ -5,7 +5,7 @@ import { formatNumber } from "../limits/workers";
 import { digest, FOREIGN, quoteKeys, UNCERTAIN, type RecordedEntry } from "./entry";
 import { mayHaveExpired, listKeys, type ListedKey, sameListed } from "./listing";
 import { canonicalJson } from "../basics/json";
-import { pluralize } from "../basics/words";
+import { firstOf, pluralize } from "../basics/words";
 import type { Manifest } from "./manifest";
 import { existingOf, MOST_READ_AGAIN } from "./prune";
 import { readValues } from "./values";
@@ -119,7 +119,6 @@ const SHOWN_KEYS = 10;
 /** Describes drifted keys, such as `2 keys missing: a, b`. */
 function driftPart(ctx: Context, what: string, keys: readonly string[]): string | undefined {
   if (keys.length === 0) return undefined;
-  const first = [...keys].sort().slice(0, SHOWN_KEYS).join(", ");
-  const named = hidesKeys(ctx) ? "" : `: ${first}${keys.length > SHOWN_KEYS ? ", …" : ""}`;
-  return `${formatNumber(keys.length)} ${keys.length === 1 ? "key" : "keys"} ${what}${named}`;
+  const named = hidesKeys(ctx) ? "" : `: ${firstOf([...keys].sort(), SHOWN_KEYS)}`;
+  return `${pluralize(keys.length, "key")} ${what}${named}`;
 }

@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { KV } from "../limits/index";
 import { nearest } from "../basics/nearest";
 import { canonicalJson, type JsonObject, type Json } from "../basics/json";
-import { pluralize } from "../basics/words";
+import { firstOf, pluralize } from "../basics/words";
 import { formatNumber } from "../limits/workers";
 import { checkMetadata, typeName } from "./metadata";
 
@@ -371,6 +371,6 @@ const SHOWN_KEYS = 10;
 /** Quotes the first ten keys, unless their names are secret. */
 export function quoteKeys(keys: readonly string[], isSecret = false): string {
   if (isSecret) return HIDDEN;
-  const first = keys.slice(0, SHOWN_KEYS).map(quoted);
-  return `${first.join(", ")}${keys.length > SHOWN_KEYS ? ", …" : ""}`;
+  // A namespace may have millions of keys.
+  return firstOf(keys.slice(0, SHOWN_KEYS + 1).map(quoted), SHOWN_KEYS);
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { pluralize } from "../basics/words";
 import { formatNumber } from "../limits/workers";
-import { listed, type ImpactRecord, type Listed, type ShapeOf } from "../runtime/impact";
-import type { Messages } from "../runtime/lifecycle";
+import { LISTED, type Listed, type ImpactRecord, type RecordShape } from "../runtime/impact";
 import { quoteKeys, withEscapes } from "./entry";
 
 /** What an operation finds out about a `KvEntries`, and the messages about it. */
@@ -27,15 +27,15 @@ export interface EntriesImpact extends ImpactRecord {
 }
 
 export const entriesRecord = {
-  keys: listed.exactOptional(),
-  added: listed.exactOptional(),
-  changed: listed.exactOptional(),
-  removed: listed.exactOptional(),
-  prunes: listed.exactOptional(),
-  overwrites: listed.exactOptional(),
-  adopts: listed.exactOptional(),
+  keys: LISTED.schema.exactOptional(),
+  added: LISTED.schema.exactOptional(),
+  changed: LISTED.schema.exactOptional(),
+  removed: LISTED.schema.exactOptional(),
+  prunes: LISTED.schema.exactOptional(),
+  overwrites: LISTED.schema.exactOptional(),
+  adopts: LISTED.schema.exactOptional(),
   unchecked: z.int().exactOptional(),
-} as const satisfies ShapeOf<Omit<EntriesImpact, keyof ImpactRecord>>;
+} as const satisfies RecordShape<EntriesImpact>;
 
 /** What the report needs to have been looked at before it rules out a loss. */
 export const SEEN = {
@@ -46,7 +46,7 @@ export const SEEN = {
 } as const;
 
 /** @param who the beginning of each message, such as `KvEntries products`. */
-export function entriesMessages(found: unknown, who: string): Messages {
+export function entriesMessages(found: unknown, who: string): Record<"infos" | "warnings", string[]> {
   const {
     added,
     changed,
@@ -74,7 +74,7 @@ export function entriesMessages(found: unknown, who: string): Messages {
     );
   if (isAny(prunes))
     warnings.push(
-      `${who}: prune deletes ${formatNumber(prunes.count)} ${prunes.count === 1 ? "key" : "keys"} that others wrote${prunes.names.length === 0 ? "" : `: ${quoted(prunes)}`}`,
+      `${who}: prune deletes ${pluralize(prunes.count, "key")} that others wrote${prunes.names.length === 0 ? "" : `: ${quoted(prunes)}`}`,
     );
   return { infos, warnings };
 }

@@ -27,22 +27,21 @@ import { json, record } from "../basics/schemas";
 import type { Listed } from "../runtime/impact";
 import { AdoptionError } from "../runtime/adoption";
 import type { CheckFailure } from "../runtime/inputs";
-import { defineLifecycle, type Context, type Findings } from "../runtime/lifecycle";
-import { edgeResource, refuseProto } from "../runtime/resource";
-import { redactStrings } from "../runtime/secrets";
+import type { Context, Findings } from "../runtime/lifecycle";
+import { defineResource, refuseProto } from "../runtime/resource";
 import { hasUnknown } from "../runtime/engine-values";
 import { pick, type JsonObject } from "../basics/json";
 import { pluralize } from "../basics/words";
 import { CompositeId } from "../runtime/composite-id";
-import { accountId, adopt, hexId, type Adopt, type LiteralUnion } from "../runtime/fields";
+import { ID, adopt, type Adopt, type LiteralUnion } from "../runtime/fields";
 import { LOCK } from "../runtime/locks";
 
 /** Any JSON, but without the recursive type: TypeScript would expand it endlessly in policies on the whole stack. */
 const anyJson: z.ZodType = json;
 
 const args = z.object({
-  accountId,
-  namespaceId: hexId(
+  accountId: ID.account,
+  namespaceId: ID.of(
     "a namespace ID",
     "Use the ID of a KvNamespace, or find an ID with `edgeguard kv namespace list`.",
   ),
@@ -80,7 +79,7 @@ const computed = z.object({
 
 const SOURCES = ["entries", "file", "directory"] as const;
 
-export const kvEntries = defineLifecycle({
+export const kvEntries = defineResource({
   type: "KvEntries",
   compositeId: new CompositeId(["<account ID>/<namespace ID>"]),
   importedWith: "--only kv --with-values",
@@ -99,15 +98,13 @@ export const kvEntries = defineLifecycle({
     ...(file === undefined ? [] : ["fileHash"]),
   ],
   informs: ["index"],
-  // The class never passes a digest. If there's one, `ignoreChanges` has restored the recorded one.
-  hints: ["digest"],
   // Digests are compared, so moving the same content elsewhere isn't a change.
   compared: { ignore: ["entries", "file", "directory", "defaults"], also: ["digest", "drift"] },
   replaceOn: ["accountId", "namespaceId"],
-  secret: { entries: redactStrings },
+  secret: { entries: (redactor, given) => redactor.addStrings(given) },
   // A short value can be guessed from its digest within seconds.
   secretOutputs: ["manifest", "digest", "fileHash", "index"],
-  fromSettings: { accountId: ({ accountId }) => accountId },
+  ofAccount: true,
   lock: ({ accountId, namespaceId }) => LOCK.entries(accountId, namespaceId),
 
   rules: [
@@ -128,12 +125,12 @@ export const kvEntries = defineLifecycle({
   // A new namespace has no ID in a preview, but its entries are still checked.
   deriveWithout: ["accountId", "namespaceId", "entries", "adopt", "prune", "verify"],
 
-  async derive({ ctx, args, olds, hints }) {
+  async derive({ ctx, args, olds, given }) {
     const property = SOURCES.find((name) => args[name] !== undefined) ?? "entries";
     const who = subjectOf(ctx, args.namespaceId);
     try {
       const same =
-        ignoredContent(args, olds, hints) ??
+        ignoredContent(args, olds, given) ??
         (olds["drift"] === undefined && olds["index"] !== undefined
           ? await unchangedFile(args, olds)
           : undefined);
@@ -508,7 +505,7 @@ export interface KvEntriesArgs {
  * @see `PUT /accounts/{account_id}/storage/kv/namespaces/{namespace_id}/bulk`
  * @see `POST /accounts/{account_id}/storage/kv/namespaces/{namespace_id}/bulk/delete`
  */
-export class KvEntries extends edgeResource<KvEntriesArgs>()(kvEntries) {
+export class KvEntries extends kvEntries.base<KvEntriesArgs>() {
   /** How many entries are declared. */
   declare readonly keys: pulumi.Output<number>;
   /** The total size of the values in bytes, as stored. */
@@ -547,8 +544,9 @@ function isNew(args: NamespaceAddress, olds: JsonObject): boolean {
 }
 
 /** Returns the recorded content if `ignoreChanges` lists the source, so that the source isn't read. */
-function ignoredContent(args: NamespaceAddress, olds: JsonObject, hints: JsonObject): JsonObject | undefined {
-  const isIgnored = hints["digest"] !== undefined && hints["digest"] === olds["digest"] && !isNew(args, olds);
+function ignoredContent(args: NamespaceAddress, olds: JsonObject, given: JsonObject): JsonObject | undefined {
+  // The class never passes a digest. If there's one, `ignoreChanges` has restored the recorded one.
+  const isIgnored = given["digest"] !== undefined && given["digest"] === olds["digest"] && !isNew(args, olds);
   // Drift stays recorded, because an update may not read the source to repair it.
   return isIgnored ? pick(olds, ["keys", "bytes", "digest", "fileHash", "drift"]) : undefined;
 }
@@ -570,7 +568,7 @@ function refuseOwnDeletes(
 ): void {
   if (maxOwnDeletes === undefined || removed.length <= maxOwnDeletes) return;
   throw new Error(
-    `${subjectOf(ctx, namespaceId)}: this update would delete ${formatNumber(removed.length)} of its ${formatNumber(size)} ${size === 1 ? "key" : "keys"} (${quoteKeys(removed, hidesKeys(ctx))}); maxOwnDeletes allows ${formatNumber(maxOwnDeletes)}. ` +
+    `${subjectOf(ctx, namespaceId)}: this update would delete ${formatNumber(removed.length)} of its ${pluralize(size, "key")} (${quoteKeys(removed, hidesKeys(ctx))}); maxOwnDeletes allows ${formatNumber(maxOwnDeletes)}. ` +
       "Nothing was written. Check the source of the entries, or raise maxOwnDeletes.",
   );
 }

@@ -5,20 +5,19 @@ import { namespacesPath } from "./address";
 import { keysOf } from "./namespace-keys";
 import { listKeys, listNamespacesOf } from "./listing";
 import { KV } from "../limits/index";
-import { pendingAdoption, type Adopted, type Adoption } from "../runtime/adopted";
-import { adopt as adoptExisting, AdoptionError, RENAME_HINT, sharedIdHint } from "../runtime/adoption";
-import { defineLifecycle, type Context, type Findings } from "../runtime/lifecycle";
-import { edgeResource } from "../runtime/resource";
+import type { Adopted } from "../runtime/adopted";
+import { adopt as adoptExisting, AdoptionError, RENAME_HINT } from "../runtime/adoption";
+import type { Context, Findings } from "../runtime/lifecycle";
+import { defineResource } from "../runtime/resource";
 import { hasUnknown } from "../runtime/engine-values";
 import { pluralize } from "../basics/words";
 import { CompositeId } from "../runtime/composite-id";
-import { accountId, adopt, type Adopt, type LiteralUnion } from "../runtime/fields";
+import { ID, adopt, type Adopt, type LiteralUnion } from "../runtime/fields";
 import { LOCK } from "../runtime/locks";
-import { createOnce } from "../runtime/creation";
 import { SEEN } from "./impact";
 
 const args = z.object({
-  accountId,
+  accountId: ID.account,
   title: z
     .string()
     .min(1, "must not be empty")
@@ -30,7 +29,7 @@ const args = z.object({
   forceDestroy: z.boolean().exactOptional(),
 });
 
-export const kvNamespace = defineLifecycle({
+export const kvNamespace = defineResource({
   type: "KvNamespace",
   compositeId: new CompositeId(["<account ID>/<namespace ID>"]),
   importedWith: "--only kv",
@@ -38,25 +37,21 @@ export const kvNamespace = defineLifecycle({
   upgrades: {},
   args,
   computed: z.object({ fullTitle: z.string() }),
-  computedInputs: ["fullTitle"],
-  pending: (declared) => ["fullTitle", ...pendingAdoption(declared)],
+  computedInputs: ["fullTitle", "adopted"],
+  pending: () => ["fullTitle"],
   derivedFrom: { fullTitle: ["title"] },
   replaceOn: ["accountId"],
   claims: [
     {
       by: ["accountId", "title", "preview"],
       of({ accountId, title, preview }) {
-        const full = fullTitle(String(title), preview === true);
-        return [
-          {
-            key: `${String(accountId)} ${full}`,
-            clash: `both declare the namespace ${JSON.stringify(full)} in the same account: keep one of them`,
-          },
-        ];
+        const full = fullTitle(title, preview);
+        const clash = `both declare the namespace ${JSON.stringify(full)} in the same account: keep one of them`;
+        return [{ key: `${accountId} ${full}`, clash }];
       },
     },
   ],
-  fromSettings: { accountId: ({ accountId }) => accountId },
+  ofAccount: true,
   lock: ({ accountId, title, preview }) => LOCK.namespace(accountId, fullTitle(title, preview)),
 
   async live({ ctx, args, olds }) {
@@ -111,7 +106,7 @@ export const kvNamespace = defineLifecycle({
     const find = (): Promise<Namespace | undefined> => namespaceByTitle(ctx, args.accountId, title);
     const what = `Creating namespace ${JSON.stringify(title)}`;
     try {
-      const { id } = await createOnce(ctx, {
+      const { id } = await ctx.createOnce({
         path: namespacesPath(args.accountId),
         id: ({ id }: Namespace) => id,
         what: `namespace ${JSON.stringify(title)}`,
@@ -258,7 +253,7 @@ export interface KvNamespaceArgs {
  * @see `PUT /accounts/{account_id}/storage/kv/namespaces/{namespace_id}`
  * @see `DELETE /accounts/{account_id}/storage/kv/namespaces/{namespace_id}`
  */
-export class KvNamespace extends edgeResource<KvNamespaceArgs>()(kvNamespace) {
+export class KvNamespace extends kvNamespace.base<KvNamespaceArgs>() {
   /** The title in the account: `title`, followed by `_preview` for a preview namespace. */
   declare readonly fullTitle: pulumi.Output<string>;
   /** The existing namespace that the resource adopted when it was created. */
@@ -340,7 +335,7 @@ async function decideAdoption(
   ctx: Context,
   args: Address & { readonly adopt?: Adopt | undefined; readonly forceDestroy?: boolean | undefined },
   { id }: Namespace,
-): Promise<{ readonly adopts?: Adoption }> {
+): Promise<Pick<Findings, "adopts">> {
   const title = JSON.stringify(fullTitle(args.title, args.preview));
   if (ctx.holding(id) === "changing") throw new AdoptionError(renamePending(args, { id }));
   let more = "The namespace keeps its keys.";
@@ -369,16 +364,7 @@ async function decideAdoption(
   const onDestroy =
     args.forceDestroy === true ? "deletes it with all its keys" : "deletes it once it has no keys";
   const object = `namespace ${id} in account ${args.accountId}`;
-  return {
-    adopts: {
-      what: `KvNamespace ${title}`,
-      object,
-      found: {},
-      onDestroy,
-      more,
-      afterwards: sharedIdHint(id),
-    },
-  };
+  return { adopts: { what: `KvNamespace ${title}`, object, found: {}, onDestroy, more } };
 }
 
 function renamePending({ title, preview }: Address, { id }: Pick<Namespace, "id">): string {

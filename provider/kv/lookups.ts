@@ -5,7 +5,7 @@ import { metadata, metadataPath, valuePath } from "./address";
 import { checkKey, quoteKey } from "./entry";
 import { listKeys, listNamespacesOf, namespacesByTitle } from "./listing";
 import { KV } from "../limits/index";
-import { accountId, hexId } from "../runtime/fields";
+import { ID } from "../runtime/fields";
 import { lookup, LookupError, type Inputs, type LookupOptions } from "../runtime/lookup";
 import { camelRecord, optional } from "../basics/schemas";
 import { nearest } from "../basics/nearest";
@@ -40,7 +40,7 @@ const namespace = camelRecord({
   supports_url_encoding: optional(z.boolean()),
 });
 
-const namespaceId = hexId(
+const namespaceId = ID.of(
   "a namespace ID",
   "Use the ID of a KvNamespace, or find an ID with `getKvNamespaces`.",
 );
@@ -58,7 +58,7 @@ const prefix = z
   })
   .optional();
 
-const keyShape = { accountId, namespaceId, key };
+const keyShape = { accountId: ID.account, namespaceId, key };
 
 export interface KvNamespacesArgs {
   /** The account's ID (32 hex digits). By default, the setting `edgeguard:accountId`, or `CLOUDFLARE_ACCOUNT_ID`. */
@@ -67,7 +67,7 @@ export interface KvNamespacesArgs {
 
 const namespaces = lookup<KvNamespacesArgs, readonly KvNamespaceState[]>("getKvNamespaces", {
   ofAccount: true,
-})({ accountId }, (host, { accountId }) =>
+})({ accountId: ID.account }, (host, { accountId }) =>
   namespacesByTitle(listNamespacesOf(host.api, accountId, namespace)),
 );
 
@@ -121,7 +121,7 @@ const byTitle = lookup<KvNamespaceByTitleArgs, KvNamespaceState>("getKvNamespace
   ofAccount: true,
 })(
   {
-    accountId,
+    accountId: ID.account,
     title: z.string().min(1, "must not be empty"),
     preview: z.boolean().optional(),
   },
@@ -186,7 +186,7 @@ export interface KvKeysArgs extends InNamespaceArgs {
 }
 
 const keys = lookup<KvKeysArgs, readonly KvKey[]>("getKvKeys", { ofAccount: true })(
-  { accountId, namespaceId, prefix },
+  { accountId: ID.account, namespaceId, prefix },
   async (host, { prefix, ...address }) => {
     const found: KvKey[] = [];
     const request = { ...address, complete: false, ...(prefix === undefined ? {} : { prefix }) };

@@ -10,11 +10,6 @@ const decompress = promisify(brotliDecompress);
 /** What the resource has written, by key. */
 export type Manifest = Map<string, RecordedEntry>;
 
-/** Thrown if the manifest in the state can't be read. */
-export class ManifestError extends Error {
-  override readonly name = "ManifestError";
-}
-
 /** First byte of the encoded form. */
 const VERSION = 1;
 /** The size of the header: the version, and the length of the compressed columns. */
@@ -65,18 +60,18 @@ export async function encodeManifest(manifest: Manifest, digestBytes = DIGEST_BY
   return Buffer.concat([...parts, checksum(...parts)]).toString("base64");
 }
 
-/** @throws ManifestError if the text was truncated, changed, or written by a later version. */
+/** @throws if the text was truncated, changed, or written by a later version. */
 export async function decodeManifest(text: string): Promise<Manifest> {
   const whole = Buffer.from(text, "base64");
   const body = whole.subarray(0, -CHECKSUM_BYTES);
   const complete = Math.ceil(whole.length / 3) * 4 === text.length; // Node stops reading base64 at its padding.
   if (!complete || !checksum(body).equals(whole.subarray(-CHECKSUM_BYTES))) {
-    throw new ManifestError(
+    throw new Error(
       'The manifest (the record of written keys) in the state is damaged: its checksum doesn\'t match, so it was truncated or changed. Restore the state from a backup, or remove this KvEntries from the state (`pulumi state delete`) and declare it with adopt: "takeOver".',
     );
   }
   if (body[0] !== VERSION) {
-    throw new ManifestError(
+    throw new Error(
       `The manifest (the record of written keys) in the state has format ${body[0] ?? 0}, but this version of pulumi-edgeguard reads only format ${VERSION}. Install the version that wrote it, or a later one.`,
     );
   }
@@ -100,7 +95,7 @@ async function columnsIn(packed: Buffer): Promise<z.infer<typeof columns>> {
   try {
     return columns.parse(JSON.parse(String(await decompress(packed))));
   } catch (error) {
-    throw new ManifestError(
+    throw new Error(
       'This version of pulumi-edgeguard can\'t read the manifest (the record of written keys) in the state. Install the version that wrote it, or remove this KvEntries from the state (`pulumi state delete`) and declare it with adopt: "takeOver".',
       { cause: error },
     );

@@ -1,7 +1,7 @@
 import { KV } from "../limits";
+import { pluralize } from "../basics/words";
 import type { Context } from "../runtime/lifecycle";
 import type { NamespaceAddress } from "./address";
-import { formatNumber } from "../limits/workers";
 import { keysOf, ownedElsewhere } from "./namespace-keys";
 import { listKeys } from "./listing";
 import { readValues } from "./values";
@@ -63,7 +63,7 @@ export function pruneLimitError(prune: Pruning["prune"], { length }: readonly st
   const most = prune?.maxDeletes ?? DEFAULT_MAX_PRUNED;
   if (length <= most) return undefined;
   return (
-    `prune would delete ${formatNumber(length)} ${length === 1 ? "key" : "keys"} that others wrote under ${JSON.stringify(prune?.prefix ?? "")}; the limit is ${most}. ` +
+    `prune would delete ${pluralize(length, "key")} that others wrote under ${JSON.stringify(prune?.prefix ?? "")}; the limit is ${most}. ` +
     "Nothing was written. If you do want to delete these keys, raise prune.maxDeletes; otherwise choose a longer prefix."
   );
 }

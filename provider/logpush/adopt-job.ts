@@ -1,7 +1,6 @@
-import type { Adoption } from "../runtime/adopted";
-import { adopt, RENAME_HINT, sharedIdHint, isUnclaimed } from "../runtime/adoption";
+import { adopt, RENAME_HINT } from "../runtime/adoption";
 import { changesInWords, changesOf } from "../runtime/changes";
-import type { Context } from "../runtime/lifecycle";
+import type { Context, Findings } from "../runtime/lifecycle";
 import { omit, ownMember, sameJson, type JsonObject } from "../basics/json";
 import { samePlace, shownDestination } from "./destination-text";
 import { scopeName, scopeOf } from "./job-api";
@@ -19,7 +18,7 @@ export async function findJobToAdopt(
   jobs: readonly Job[],
   allFields: readonly string[] | undefined,
 ): Promise<Job | undefined> {
-  const alike = jobs.filter((job) => hasSameIdentity(args, job) && isUnclaimed(ctx, job.id));
+  const alike = jobs.filter((job) => hasSameIdentity(args, job) && ctx.isUnclaimed(job.id));
   const ids = alike.map(({ id }) => id).join(", ");
   const object = `Logpush job ${JSON.stringify(args.name)} for dataset ${args.dataset} in ${scopeName(scopeOf(args))}`;
   return await adopt({
@@ -48,7 +47,7 @@ export function adoptionOf(
   args: JobArgs,
   job: Job,
   allFields: readonly string[] | undefined,
-): { readonly adopts?: Adoption } {
+): Pick<Findings, "adopts"> {
   if (ctx.holding(job.id) !== undefined) return {};
   const adopts = {
     what: jobLabel(args.name),
@@ -56,7 +55,6 @@ export function adoptionOf(
     found: shownJob(args, job, allFields),
     onDestroy: "deletes it",
     more: "The update writes the job once, because the API might not return all of its settings.",
-    afterwards: sharedIdHint(job.id),
   };
   return { adopts };
 }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { EdgeApi, RequestOptions } from "../api/client";
 import { trimEnd } from "../basics/printable";
 import { ApiError } from "../api/errors";
-import { inEitherForm, type BooleanForm } from "../runtime/boolean-form";
+import { BooleanMember, type BooleanForm } from "../runtime/boolean-form";
 import type { Scope } from "../runtime/composite-id";
 import type { Context } from "../runtime/lifecycle";
 import { inSeries } from "../basics/words";
@@ -195,9 +195,6 @@ export async function requestChallenge(
  * The CVE flag, under either of its names. If Cloudflare's error points at the flag, the request is repeated with the
  * flag as a boolean. Other errors aren't retried this way, because each request writes to the destination.
  */
-const CVE_FLAG = { key: "the CVE flag", pointer: "/output_options/CVE-2021-44", doubtful: false };
-
-/** Sends the CVE flag as a string, and again as a boolean if Cloudflare rejected the string. */
 export function withCveFlag<T>(ctx: Context, send: (form: BooleanForm) => Promise<T>): Promise<T> {
-  return inEitherForm(ctx, CVE_FLAG, send);
+  return new BooleanMember(ctx, "the CVE flag", "/output_options/CVE-2021-44", false).send(send);
 }

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { LOGPUSH } from "../limits/index";
-import { accountId, adopt, zoneId } from "../runtime/fields";
+import { ID, adopt } from "../runtime/fields";
 import { errorMessages } from "../basics/schemas";
 import type { Rule } from "../runtime/lifecycle";
-import { extra } from "../runtime/extra";
+import { EXTRA } from "../runtime/extra";
 import { nearest } from "../basics/nearest";
 import type { JsonObject } from "../basics/json";
 import { DATASETS, documentedFields, ZONE_DATASETS } from "./dataset-fields";
@@ -119,8 +119,8 @@ export const datasetName = z.string().regex(/^[a-z][a-z0-9_]*$/, {
 });
 
 export const jobArgs = z.object({
-  zoneId: zoneId.exactOptional(),
-  accountId: accountId.exactOptional(),
+  zoneId: ID.zone.exactOptional(),
+  accountId: ID.account.exactOptional(),
   name: boundedString(LOGPUSH.MAX_NAME_CHARACTERS),
   dataset: datasetName,
   destinationConf,
@@ -139,7 +139,7 @@ export const jobArgs = z.object({
     .exactOptional(),
   ownershipChallenge: boundedString(LOGPUSH.MAX_CHALLENGE_CHARACTERS).exactOptional(),
   adopt: adopt.exactOptional(),
-  extra: extra(JOB_MEMBERS).exactOptional(),
+  extra: EXTRA.schema(JOB_MEMBERS).exactOptional(),
 });
 
 export type JobArgs = z.output<typeof jobArgs>;

@@ -1,6 +1,6 @@
 import { isNotFound } from "../api/errors";
-import type { Context, Findings, LiveChecks } from "../runtime/lifecycle";
-import { unlessForbidden } from "../runtime/live";
+import { firstOf, pluralize } from "../basics/words";
+import type { Context, Findings } from "../runtime/lifecycle";
 import { nearest } from "../basics/nearest";
 import { sameJson, type JsonObject } from "../basics/json";
 import { adoptionOf, findJobToAdopt } from "./adopt-job";
@@ -22,7 +22,7 @@ interface Request {
   readonly olds: JsonObject;
 }
 
-export function checkJobLive({ ctx, args, olds }: Request): Promise<LiveChecks> {
+export function checkJobLive({ ctx, args, olds }: Request): Promise<readonly (() => Promise<Findings>)[]> {
   const scope = scopeOf(args);
   // 1. An existing job that can't be adopted fails the preview.
   const existing = async (): Promise<Findings> => {
@@ -55,7 +55,7 @@ export function checkJobLive({ ctx, args, olds }: Request): Promise<LiveChecks> 
   if (!wantsFields) return Promise.resolve([existing]);
   // Only "all" also needs the list during the update. Otherwise, a missing permission is just a warning.
   const isNeeded = args.outputOptions?.fieldNames === "all";
-  const informing = async (): Promise<Findings> => (await unlessForbidden(ctx, fields)) ?? {};
+  const informing = async (): Promise<Findings> => (await ctx.unlessForbidden(fields)) ?? {};
   return Promise.resolve([existing, isNeeded ? fields : informing]);
 }
 
@@ -139,20 +139,16 @@ function warnOfFieldChanges(
   if (more.length > 0) {
     const it = more.length === 1 ? "it" : "them";
     ctx.say.warn(
-      `${jobLabel(args.name)}: the job won't push ${more.length} new ${more.length === 1 ? "field" : "fields"} of ${args.dataset}: ${firstFields(more)}. ` +
+      `${jobLabel(args.name)}: the job won't push ${pluralize(more.length, "new field")} of ${args.dataset}: ${firstOf(more, MAX_FIELDS_SHOWN)}. ` +
         `fieldNames: "all" means the ${pinned.length === 1 ? "field" : `${pinned.length} fields`} that the dataset had when you set it. To push ${it} too, list the fields by name, or get the names from getLogpushFields.`,
     );
   }
   if (fewer.length > 0) {
     const [what, it] = fewer.length === 1 ? ["a field", "it"] : ["fields", "them"];
     ctx.say.warn(
-      `${jobLabel(args.name)}: fieldNames: "all" includes ${what} that ${args.dataset} no longer has: ${firstFields(fewer)}. To drop ${it}, list the other fields by name.`,
+      `${jobLabel(args.name)}: fieldNames: "all" includes ${what} that ${args.dataset} no longer has: ${firstOf(fewer, MAX_FIELDS_SHOWN)}. To drop ${it}, list the other fields by name.`,
     );
   }
-}
-
-function firstFields(names: readonly string[]): string {
-  return `${names.slice(0, MAX_FIELDS_SHOWN).join(", ")}${names.length > MAX_FIELDS_SHOWN ? ", …" : ""}`;
 }
 
 /** Whether an update can turn the recorded job into the declared one. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { BooleanForm } from "../runtime/boolean-form";
 import type { Scope } from "../runtime/composite-id";
-import { extraFound, removedExtra, STAMPS } from "../runtime/extra";
+import { EXTRA } from "../runtime/extra";
 import { omitAbsent, omit, pick, sameJson, type JsonObject } from "../basics/json";
 import { filterMeaning } from "./filter-text";
 import { JOB_MEMBERS, type JobArgs } from "./job-args";
@@ -119,7 +119,7 @@ export function jobFromApi(
     else if (strict && isSet(member, raw)) found[member] = raw[SIMPLE[member].name];
   }
   // Drift may have any type; it is only shown.
-  return omit({ ...found, ...extraFound(declared.extra, raw) }) as JobArgs;
+  return omit({ ...found, ...EXTRA.found(declared.extra, raw) }) as JobArgs;
 }
 
 /**
@@ -193,7 +193,7 @@ export function updateRequest(
     return [SIMPLE[member].name, isRemoved ? SIMPLE[member].unset : args[member]];
   });
   return {
-    ...unknownMembers(raw, removedExtra(before.extra, args.extra)),
+    ...unknownMembers(raw, EXTRA.removed(before.extra, args.extra)),
     ...args.extra,
     name: args.name,
     enabled: args.enabled,
@@ -217,7 +217,7 @@ export function updateRequest(
 /** Returns the output options that are no longer declared and have no known default. */
 function removedOptions({ outputOptions: now }: JobArgs, { outputOptions: before }: JobArgs): string[] {
   const isRemoved = before?.fieldNames !== undefined && now?.fieldNames === undefined;
-  return [...removedExtra(before?.extra, now?.extra), ...(isRemoved ? ["field_names"] : [])];
+  return [...EXTRA.removed(before?.extra, now?.extra), ...(isRemoved ? ["field_names"] : [])];
 }
 
 /**
@@ -265,6 +265,6 @@ export function existingJob(scope: Scope, job: Job): JobArgs {
 }
 
 function unknownMembers(raw: JsonObject, removed: readonly string[]): Record<string, unknown> {
-  const kept = omit(raw, [...JOB_MEMBERS, ...STAMPS, ...removed]);
+  const kept = omit(raw, [...JOB_MEMBERS, ...EXTRA.stamps, ...removed]);
   return Object.fromEntries(Object.entries(kept).filter(([, value]) => value !== null));
 }

@@ -23,14 +23,13 @@ import type { OutputOptionsArgs } from "./output-options";
 import { lacksProof, assertTokenUsable, tokenFinding, proofError } from "./ownership";
 import { createJob, writeJob } from "./write-job";
 import type { Adopt, LiteralUnion } from "../runtime/fields";
-import { pendingAdoption, type Adopted } from "../runtime/adopted";
+import type { Adopted } from "../runtime/adopted";
 import { CompositeId } from "../runtime/composite-id";
-import { defineLifecycle, type Context, type ProgramName } from "../runtime/lifecycle";
+import type { Context } from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
 import { refusal } from "../runtime/program";
-import { edgeResource } from "../runtime/resource";
+import { defineResource } from "../runtime/resource";
 import { trimEnd } from "../basics/printable";
-import { redactStrings } from "../runtime/secrets";
 import { isJsonObject, pick } from "../basics/json";
 import { UNKNOWN } from "../runtime/engine-values";
 
@@ -45,7 +44,7 @@ const computed = z.object({
 });
 type Computed = z.output<typeof computed>;
 
-export const logpushJob = defineLifecycle({
+export const logpushJob = defineResource({
   type: "LogpushJob",
   compositeId: new CompositeId(["zone/<zone ID>/<job ID>", "account/<account ID>/<job ID>"]),
   importedWith: "--only logpush",
@@ -53,12 +52,11 @@ export const logpushJob = defineLifecycle({
   upgrades: {},
   args: jobArgs,
   computed,
-  computedInputs: ["destinationShown", "destinationMoved", "allFields"],
+  computedInputs: ["destinationShown", "destinationMoved", "allFields", "adopted"],
   pending: (declared) => [
     "destinationShown",
     ...("destinationConf" in declared.olds ? ["destinationMoved"] : []),
     ...(mayMeanAllFields(declared.inputs["outputOptions"]) ? ["allFields"] : []),
-    ...pendingAdoption(declared),
   ],
   // The create or update that the token was issued for consumes it.
   compared: { ignore: ["ownershipChallenge"], also: [] },
@@ -75,13 +73,13 @@ export const logpushJob = defineLifecycle({
     {
       by: ["zoneId", "accountId", "dataset", "name"],
       of({ zoneId, accountId, dataset, name }) {
-        const id = [zoneId, accountId].find((each) => typeof each === "string")?.toLowerCase();
+        const id = zoneId ?? accountId;
         if (id === undefined) return [];
-        const owner = `${typeof zoneId === "string" ? "zone" : "account"} ${id}`;
+        const owner = `${zoneId === undefined ? "account" : "zone"} ${id}`;
         return [
           {
             key: JSON.stringify([owner, dataset, name]),
-            clash: `both declare Logpush job ${JSON.stringify(name)} for dataset ${String(dataset)} in ${owner}. Give each job a different name`,
+            clash: `both declare Logpush job ${JSON.stringify(name)} for dataset ${dataset} in ${owner}. Give each job a different name`,
           },
         ];
       },
@@ -90,7 +88,7 @@ export const logpushJob = defineLifecycle({
   secret: {
     destinationConf(redactor, given) {
       const text = typeof given === "string" ? given : typedDestination.safeParse(given).data;
-      if (text === undefined) redactStrings(redactor, given);
+      if (text === undefined) redactor.addStrings(given);
       else hideDestination(redactor, text);
     },
     ownershipChallenge: (redactor, given) => redactor.addValue(given),
@@ -370,7 +368,7 @@ export interface LogpushJobArgs {
  * @see `POST /accounts/{account_id}/logpush/jobs`
  * @see `PUT /accounts/{account_id}/logpush/jobs/{job_id}`
  */
-export class LogpushJob extends edgeResource<LogpushJobArgs>()(logpushJob) {
+export class LogpushJob extends logpushJob.base<LogpushJobArgs>() {
   /** The destination as a string in the API's format. Secret. */
   declare readonly destinationConf: pulumi.Output<string>;
   /**
@@ -423,7 +421,7 @@ function renameIgnoredChanges(opts: pulumi.CustomResourceOptions | undefined): p
  * Returns a default name that differs between programs and stacks and contains only characters that every version of
  * the API accepts.
  */
-function defaultName({ project, stack, name }: ProgramName): string {
+function defaultName({ project, stack, name }: Record<"project" | "stack" | "name", string>): string {
   return `${project}-${stack}-${name}`.replace(/[^a-zA-Z0-9.-]/g, "-");
 }
 

@@ -2,7 +2,7 @@ import { datasetName } from "./job-args";
 import type { Dataset, FieldType } from "./dataset-fields";
 import { listFields, listJobs, scopeOf } from "./job-api";
 import type { Scope } from "../runtime/composite-id";
-import { accountId, zoneId } from "../runtime/fields";
+import { ID } from "../runtime/fields";
 import { omitAbsent } from "../basics/json";
 import { lookup, LookupError } from "../runtime/lookup";
 import { jobStateOf, type LogpushJobState } from "./job-state";
@@ -46,7 +46,7 @@ export interface LogpushJobsArgs extends ScopeArgs {
   readonly dataset?: Dataset | (string & {});
 }
 
-const scopeShape = { zoneId: zoneId.optional(), accountId: accountId.optional() };
+const scopeShape = { zoneId: ID.zone.optional(), accountId: ID.account.optional() };
 
 const fields = lookup<LogpushFieldsArgs, readonly LogpushFieldState[]>("getLogpushFields")(
   { ...scopeShape, dataset: datasetName },

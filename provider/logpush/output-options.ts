@@ -2,7 +2,7 @@ import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import type { BooleanForm } from "../runtime/boolean-form";
 import type { LiteralUnion } from "../runtime/fields";
-import { extra, extraFound } from "../runtime/extra";
+import { EXTRA } from "../runtime/extra";
 import { isJsonObject, omit, sameJson, type JsonObject } from "../basics/json";
 
 /**
@@ -185,7 +185,7 @@ export const outputOptions: z.ZodType<OutputOptions> = z.strictObject({
     .union([z.boolean(), z.enum(["true", "false"])], BOOLEAN_REASON)
     .transform((flag) => flag === true || flag === "true")
     .exactOptional(),
-  extra: extra(KNOWN_ON_WIRE).exactOptional(),
+  extra: EXTRA.schema(KNOWN_ON_WIRE).exactOptional(),
 });
 
 /** Returns the complete `output_options`, because Cloudflare resets omitted options to their defaults. */
@@ -234,7 +234,7 @@ export function optionsFromApi(
     if (!asDeclared) found[name] = value;
     else if (own !== undefined) found[name] = own;
   }
-  return { ...found, ...extraFound(declared.extra, raw) }; // Drift may have any type; it is only shown.
+  return { ...found, ...EXTRA.found(declared.extra, raw) }; // Drift may have any type; it is only shown.
 }
 
 const withFields = z.looseObject({ field_names: z.array(z.string()) });

@@ -15,7 +15,6 @@ import {
 } from "./job-api";
 import { jobLabel, type JobArgs } from "./job-args";
 import { proofError } from "./ownership";
-import { createOnce } from "../runtime/creation";
 
 /** The requests that create and update a job, and what to do with their responses. */
 
@@ -45,7 +44,7 @@ export async function createJob(
   try {
     const path = jobsPath(scope);
     const id = ({ id }: Job): string => id;
-    const job = await createOnce(ctx, { what: jobLabel(args.name), path, id, send, list });
+    const job = await ctx.createOnce({ what: jobLabel(args.name), path, id, send, list });
     if ("name" in job.raw) return job;
     // The job exists: its ID must be recorded even if its health can't be read now.
     return await readJob(ctx.api, scope, job.id).catch(() => job);

@@ -11,7 +11,6 @@ import { isUnderWay, recordOf, withArrival, withEvent, type Computed, type Histo
 import { putConfiguration, readEntryPoint, readState } from "./api";
 import { bodyOf, isDeployed, observe, type Observation } from "./observation";
 import { isFurther, isReached, isSameState, stateText, type MigrationState, type Target } from "./state";
-import { pollUntil } from "../runtime/creation";
 
 /** Moves a zone forward to its target. */
 
@@ -183,7 +182,7 @@ async function afterFailure(run: RunState, error: unknown): Promise<History> {
     state.phase !== "retired" && !sameJson(state, observation.state);
   let state: MigrationState;
   try {
-    state = await pollUntil(ctx, () => readState(ctx.api, zoneId), hasGoneOn, unclear ? 4 : 1);
+    state = await ctx.pollUntil(() => readState(ctx.api, zoneId), hasGoneOn, unclear ? 4 : 1);
   } catch (second) {
     if (!unclear) throw error;
     const reason = `${error.message} The zone's current state is unknown: ${messageOf(second)}`;

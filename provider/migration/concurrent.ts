@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { ApiError } from "../api/errors";
-import { pollUntil } from "../runtime/creation";
 import type { Context } from "../runtime/lifecycle";
 import { pluralize } from "../basics/words";
 import { sameJson } from "../basics/json";
@@ -58,7 +57,7 @@ export async function checkAfterPut(
     now !== undefined && (now.id !== before?.id || now.version !== before?.version);
   try {
     // A read may lag behind the write.
-    const after = await pollUntil(ctx, () => readEntryPoint(api, zoneId), isWritten, 4);
+    const after = await ctx.pollUntil(() => readEntryPoint(api, zoneId), isWritten, 4);
     if (!isWritten(after))
       return [unchecked(`the entry point of zone ${zoneId} still shows the version from before the PUT`)];
     return [

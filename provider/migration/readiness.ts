@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ApiError } from "../api/errors";
 import { judged, type ZoneReadiness } from "./judge";
 import { observe } from "./observation";
-import { zoneId } from "../runtime/fields";
+import { ID } from "../runtime/fields";
 import type { Host } from "../runtime/host";
 import { lookup } from "../runtime/lookup";
 import { prose } from "../basics/markdown";
@@ -26,7 +26,7 @@ export interface MigrationReadiness {
 }
 
 const report = lookup<MigrationReadinessArgs, MigrationReadiness>("migrationReadiness")(
-  { zones: z.array(zoneId).min(1, "is empty. List at least one zone ID") },
+  { zones: z.array(ID.zone).min(1, "is empty. List at least one zone ID") },
   async (host, { zones }) => {
     const read = await Promise.all([...new Set(zones)].map((zone) => readinessOf(host, zone)));
     return {

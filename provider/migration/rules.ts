@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { hexId, type LiteralUnion } from "../runtime/fields";
+import { ID, type LiteralUnion } from "../runtime/fields";
 import { json, record, unknownMembers } from "../basics/schemas";
 import { canonicalJson, isJsonObject, omit, ownMember, pick, type JsonObject } from "../basics/json";
 import type { MigrationState } from "./state";
@@ -310,7 +310,7 @@ const changeable = {
 };
 
 const parameters = z.looseObject({
-  id: hexId("a ruleset ID", "Use the ID of a managed ruleset.").exactOptional(),
+  id: ID.of("a ruleset ID", "Use the ID of a managed ruleset.").exactOptional(),
   version: z.string().min(1, 'is empty. Use a version or "latest"').exactOptional(),
   overrides: z
     .looseObject({
@@ -326,7 +326,7 @@ const parameters = z.looseObject({
       rules: z
         .array(
           z.looseObject({
-            id: hexId("a rule ID", "Use the ID of a rule in the managed ruleset."),
+            id: ID.of("a rule ID", "Use the ID of a rule in the managed ruleset."),
             scoreThreshold: z.int().exactOptional(),
             ...changeable,
           }),

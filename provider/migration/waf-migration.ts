@@ -10,13 +10,13 @@ import { configuration, toWire, type MigrationRule } from "./rules";
 import { readEntryPoint, readState } from "./api";
 import { isDeployed, observe, type Observation } from "./observation";
 import { isFurther, stateText, TARGETS, type Target } from "./state";
-import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
-import { edgeResource } from "../runtime/resource";
+import { PartialFailure, type Context } from "../runtime/lifecycle";
+import { defineResource } from "../runtime/resource";
 import { hasUnknown, UNKNOWN } from "../runtime/engine-values";
 import { pick, sameJson } from "../basics/json";
 import { pluralize } from "../basics/words";
 import { CompositeId } from "../runtime/composite-id";
-import { zoneId, type LiteralUnion } from "../runtime/fields";
+import { ID, type LiteralUnion } from "../runtime/fields";
 import { LOCK } from "../runtime/locks";
 
 /** A timeout: seconds, or text with hours, minutes and seconds. Its canonical form is seconds. */
@@ -42,7 +42,7 @@ const timeout = z
 const MAX_WAIT_SECONDS = 86_400;
 
 const args = z.object({
-  zoneId,
+  zoneId: ID.zone,
   plan: z.enum(["pro", "business", "enterprise"]).exactOptional(),
   target: z.enum(TARGETS),
   configuration: configuration.exactOptional(),
@@ -62,7 +62,7 @@ type MigrationArgs = z.output<typeof args>;
 /** Arguments that the confirmation covers. If one of them changes, the confirmation is checked again. */
 const CONFIRMED_ARGS = ["zoneId", "target", "confirm"] as const;
 
-export const wafMigration = defineLifecycle({
+export const wafMigration = defineResource({
   type: "WafMigration",
   compositeId: new CompositeId(["<zone ID>"]),
   schemaVersion: 1,
@@ -80,11 +80,7 @@ export const wafMigration = defineLifecycle({
   claims: [
     {
       by: ["zoneId"],
-      of(known) {
-        const zone = args.shape.zoneId.safeParse(known["zoneId"]);
-        if (!zone.success) return [];
-        return [{ key: zone.data, clash: `both migrate zone ${zone.data}. Keep one of them` }];
-      },
+      of: ({ zoneId }) => [{ key: zoneId, clash: `both migrate zone ${zoneId}. Keep one of them` }],
     },
   ],
   lostOnHandOver: "The migration's history starts over; an alias would have kept it.",
@@ -340,7 +336,7 @@ export interface WafMigrationArgs {
  * @see `GET /zones/{zone_id}/waf_migration/config`
  * @see `PUT /zones/{zone_id}/rulesets/phases/http_request_firewall_managed/entrypoint`
  */
-export class WafMigration extends edgeResource<WafMigrationArgs>()(wafMigration) {
+export class WafMigration extends wafMigration.base<WafMigrationArgs>() {
   /** Whether Cloudflare says that the zone can migrate. Absent if the zone was already finished when first read. */
   declare readonly compatible: pulumi.Output<boolean | undefined>;
   /** The zone's state: `start`, `validation`, `finished` or `retired`, otherwise Cloudflare's own word or `unknown`. */

@@ -1,3 +1,4 @@
+import { isWiderOrEqual } from "../rules-language/equivalence";
 import { parseExpression } from "../rules-language/parse";
 import type { Condition, Value } from "../rules-language/tree";
 
@@ -8,6 +9,7 @@ type Hosts = ReadonlySet<string> | undefined;
  * other than the host, so the expression may cover only some pages on these hosts.
  */
 export function coveredHosts(expression: string): Hosts {
+  if (isWiderOrEqual("false", expression)) return new Set();
   const parsed = parseExpression(expression);
   return "condition" in parsed ? hostsOf(parsed.condition) : undefined;
 }

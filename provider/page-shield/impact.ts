@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ImpactRecord, ShapeOf } from "../runtime/impact";
+import type { ImpactRecord, RecordShape } from "../runtime/impact";
 import { members } from "../basics/published";
 
 /** What an operation finds out about Page Shield's policies and settings. */
@@ -13,7 +13,7 @@ export interface WouldBlock {
    * nothing.
    */
   readonly seen: number;
-  /** The first five URLs that the policy would block, without the values of query parameters. */
+  /** The first five URLs that the policy would block, without usernames, passwords and the values of query parameters. */
   readonly scripts: readonly string[];
   /** A digest of all URLs that the policy would block. */
   readonly digest: string;
@@ -30,9 +30,9 @@ const wouldBlock = members({
 export interface PolicyImpact extends ImpactRecord {
   readonly wouldBlock?: WouldBlock;
 }
-export const policyRecord = { wouldBlock: wouldBlock.exactOptional() } as const satisfies ShapeOf<
-  Omit<PolicyImpact, keyof ImpactRecord>
->;
+export const policyRecord = {
+  wouldBlock: wouldBlock.exactOptional(),
+} as const satisfies RecordShape<PolicyImpact>;
 
 /** What an operation found out about a zone's Page Shield settings. */
 export interface SettingsImpact extends ImpactRecord {
@@ -48,9 +48,9 @@ const settings = members({
   useReportingEndpoint: z.boolean().exactOptional(),
   useConnectionUrlPath: z.boolean().exactOptional(),
 });
-export const settingsRecord = { settings: settings.exactOptional() } as const satisfies ShapeOf<
-  Omit<SettingsImpact, keyof ImpactRecord>
->;
+export const settingsRecord = {
+  settings: settings.exactOptional(),
+} as const satisfies RecordShape<SettingsImpact>;
 
 /** What the report needs to have been looked at before it rules out a loss. */
 export const SEEN = {

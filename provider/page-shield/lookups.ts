@@ -1,4 +1,4 @@
-import { zoneId } from "../runtime/fields";
+import { ID } from "../runtime/fields";
 import { lookup, type Lookup, type ZoneArgs } from "../runtime/lookup";
 import {
   CONNECTIONS,
@@ -25,7 +25,7 @@ import type {
 } from "./records";
 
 const settingsLookup = lookup<ZoneArgs, PageShieldSettingsState>("getPageShieldSettings")(
-  { zoneId },
+  { zoneId: ID.zone },
   async (host, { zoneId }) => (await readSettings(host.api, zoneId)).settings,
 );
 
@@ -55,7 +55,7 @@ export const getPageShieldSettings = settingsLookup.plain;
 export const getPageShieldSettingsOutput = settingsLookup.output;
 
 const policiesLookup = lookup<ZoneArgs, readonly PageShieldPolicyState[]>("getPageShieldPolicies")(
-  { zoneId },
+  { zoneId: ID.zone },
   async (host, { zoneId }) => (await listPolicies(host.api, zoneId)).map(({ policy }) => policy),
 );
 
@@ -92,7 +92,7 @@ export interface PolicyLookupArgs extends ZoneArgs {
 }
 
 const policyLookup = lookup<PolicyLookupArgs, PageShieldPolicyState>("getPageShieldPolicy")(
-  { zoneId, policyId: recordId("policy", "getPageShieldPolicies") },
+  { zoneId: ID.zone, policyId: recordId("policy", "getPageShieldPolicies") },
   async (host, { zoneId, policyId }) => (await readPolicy(host.api, zoneId, policyId)).policy,
 );
 
@@ -171,7 +171,7 @@ export interface ConnectionArgs extends ZoneArgs {
 }
 
 const connectionLookup = lookup<ConnectionArgs, Connection>("getConnection")(
-  { zoneId, connectionId: recordId("connection", "getConnections") },
+  { zoneId: ID.zone, connectionId: recordId("connection", "getConnections") },
   (host, { zoneId, connectionId }) => getDetected(host.api, CONNECTIONS, zoneId, connectionId),
 );
 
@@ -238,7 +238,7 @@ export interface CookieArgs extends ZoneArgs {
 }
 
 const cookieLookup = lookup<CookieArgs, Cookie>("getCookie")(
-  { zoneId, cookieId: recordId("cookie", "getCookies") },
+  { zoneId: ID.zone, cookieId: recordId("cookie", "getCookies") },
   (host, { zoneId, cookieId }) => getDetected(host.api, COOKIES, zoneId, cookieId),
 );
 
@@ -303,7 +303,7 @@ export interface ScriptArgs extends ZoneArgs {
 }
 
 const scriptLookup = lookup<ScriptArgs, Script>("getScript")(
-  { zoneId, scriptId: recordId("script", "getScripts") },
+  { zoneId: ID.zone, scriptId: recordId("script", "getScripts") },
   (host, { zoneId, scriptId }) => getDetected(host.api, SCRIPTS, zoneId, scriptId),
 );
 

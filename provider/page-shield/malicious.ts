@@ -1,4 +1,4 @@
-import { zoneId } from "../runtime/fields";
+import { ID } from "../runtime/fields";
 import { ask, LookupError, readArgs, unlessSkipped, type LookupOptions } from "../runtime/lookup";
 import { pluralize } from "../basics/words";
 import type { DetectedFilters, Script } from "./records";
@@ -99,7 +99,7 @@ export function assertNoMaliciousScripts(
   return ask(opts, async (host) => {
     const { threshold, ...listArgs } = args;
     const below = parseThreshold(threshold);
-    const wanted = readArgs(what, { zoneId, ...filterShape }, listArgs);
+    const wanted = readArgs(what, { zoneId: ID.zone, ...filterShape }, listArgs);
     const filters = { ...SCRIPTS.includeAll, ...wanted.filters };
     const read = (): Promise<Script[]> => listDetected(host.api, SCRIPTS, { ...wanted, filters });
     const scripts = await unlessSkipped(host, what, read, undefined);

@@ -2,15 +2,15 @@ import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import type { RequestOptions } from "../api/client";
 import { expression, expressionWarning, isSameExpression } from "../rules-language/argument";
-import { pendingAdoption, withTimestamp, type Adopted, type Adoption } from "../runtime/adopted";
-import { adopt as adoptExisting, RENAME_HINT, sharedIdHint, isUnclaimed } from "../runtime/adoption";
-import { inEitherForm, noteShownForm, type BooleanForm, type BooleanMember } from "../runtime/boolean-form";
+import type { Adopted } from "../runtime/adopted";
+import { adopt as adoptExisting, RENAME_HINT } from "../runtime/adoption";
+import { BooleanMember, type BooleanForm } from "../runtime/boolean-form";
 import { CompositeId } from "../runtime/composite-id";
-import { adopt, zoneId, type Adopt, type LiteralUnion } from "../runtime/fields";
+import { ID, adopt, type Adopt, type LiteralUnion } from "../runtime/fields";
 import { record } from "../basics/schemas";
-import { defineLifecycle, type Claim, type Context, type Findings } from "../runtime/lifecycle";
+import type { Context, Findings } from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
-import { extra, extraFound, removedExtra, STAMPS } from "../runtime/extra";
+import { EXTRA } from "../runtime/extra";
 import {
   omitAbsent,
   canonicalJson,
@@ -20,14 +20,13 @@ import {
   sameJson,
   type JsonObject,
 } from "../basics/json";
-import { edgeResource } from "../runtime/resource";
+import { defineResource } from "../runtime/resource";
 import { canonicalCsp, CspError, lintCsp } from "./csp";
 import { policyEffect } from "./effect";
 import { policyRecord, SEEN, type PolicyImpact } from "./impact";
 import type { PageShieldPolicyState } from "./records";
 import { listPolicies, policiesPath, policyAnswer, POLICIES, readPolicy, type PolicyAnswer } from "./wire";
 import { computeWouldBlock } from "./would-block";
-import { createOnce } from "../runtime/creation";
 
 const KNOWN_MEMBERS = ["id", "description", "action", "expression", "enabled", "value"];
 
@@ -49,20 +48,20 @@ const value = cspInput.transform((given, ctx) => {
 });
 
 const args = z.object({
-  zoneId,
+  zoneId: ID.zone,
   description: z.string().min(1, "is empty. Describe the policy in a few words"),
   action: z.enum(["log", "allow", "add_reporting_directives"]),
   expression,
   enabled: z.boolean().default(true),
   value,
   adopt: adopt.exactOptional(),
-  extra: extra(KNOWN_MEMBERS).exactOptional(),
+  extra: EXTRA.schema(KNOWN_MEMBERS).exactOptional(),
 });
 type PolicyArgs = z.output<typeof args>;
 
 const FIELDS = ["description", "action", "expression", "enabled", "value"] as const;
 
-export const pageShieldPolicy = defineLifecycle({
+export const pageShieldPolicy = defineResource({
   type: "PageShieldPolicy",
   compositeId: new CompositeId(["<zone ID>/<policy ID>"]),
   importedWith: "--only page-shield",
@@ -70,15 +69,37 @@ export const pageShieldPolicy = defineLifecycle({
   upgrades: {},
   args,
   computed: z.object({}),
-  computedInputs: ["logged"],
+  computedInputs: ["logged", "adopted"],
   record: policyRecord,
-  pending: (declared) => [
-    ...(declared.inputs["action"] === "log" ? [] : ["logged"]),
-    ...pendingAdoption(declared),
-  ],
+  pending: ({ inputs }) => (inputs["action"] === "log" ? [] : ["logged"]),
   equal: { expression: isSameExpression },
   replaceOn: ["zoneId"],
-  claims: [{ by: Object.keys(args.shape), of: policyClaims }],
+  claims: [
+    {
+      by: args.keyof().options,
+      of(declared) {
+        const { zoneId, adopt, description } = declared;
+        const content = {
+          key: canonicalJson(omit(declared, ["adopt"])),
+          clash: `declare the same policy, with identical fields, in zone ${zoneId}. Keep one of them`,
+        };
+        const takeover = {
+          key: `${zoneId} ${description}`,
+          clash: `would both take over the policy with this description in zone ${zoneId}. Give them different descriptions`,
+        };
+        const enforcement = {
+          key: `${zoneId} enforced`,
+          clash: `are both enforced allow policies in zone ${zoneId}, so visitors get only the scripts that both allow`,
+          warnOnly: true,
+        };
+        return [
+          content,
+          ...(adopt === "takeOver" ? [takeover] : []),
+          ...(isEnforced(declared) ? [enforcement] : []),
+        ];
+      },
+    },
+  ],
   lock: ({ zoneId }) => LOCK.pageShield(zoneId),
 
   rules: [
@@ -153,7 +174,7 @@ export const pageShieldPolicy = defineLifecycle({
     return {
       ...toState(policy, state.zoneId),
       ...omitAbsent({ adopt: state.adopt }),
-      ...extraFound(state.extra, policy.extra),
+      ...EXTRA.found(state.extra, policy.extra),
     };
   },
 
@@ -164,7 +185,7 @@ export const pageShieldPolicy = defineLifecycle({
   async update({ ctx, id, state, args }) {
     const policy = await readOne(ctx, args.zoneId, id);
     // The PUT omits fields removed from `extra`, so that Cloudflare goes back to its own default.
-    const removed = removedExtra(state.extra, args.extra);
+    const removed = EXTRA.removed(state.extra, args.extra);
     const current = { ...policy, extra: omit(policy.extra, removed) };
     const stillSet = removed.some((name) => policy.extra[name] !== undefined);
     const extraChanged = stillSet || !sameJson(state.extra ?? {}, args.extra ?? {});
@@ -283,7 +304,7 @@ export interface PageShieldPolicyArgs {
  * @see `PUT /zones/{zone_id}/page_shield/policies/{policy_id}`
  * @see `DELETE /zones/{zone_id}/page_shield/policies/{policy_id}`
  */
-export class PageShieldPolicy extends edgeResource<PageShieldPolicyArgs>()(pageShieldPolicy) {
+export class PageShieldPolicy extends pageShieldPolicy.base<PageShieldPolicyArgs>() {
   /** The policy as CSP text, in canonical order. */
   declare readonly value: pulumi.Output<string>;
   /**
@@ -305,30 +326,6 @@ export class PageShieldPolicy extends edgeResource<PageShieldPolicyArgs>()(pageS
   }
 }
 
-function policyClaims(known: JsonObject): Claim[] {
-  const parsed = args.safeParse(known);
-  if (!parsed.success) return [];
-  const { zoneId, adopt, description } = parsed.data;
-  const content: Claim = {
-    key: canonicalJson(omit(parsed.data, ["adopt"])),
-    clash: `declare the same policy, with identical fields, in zone ${zoneId}. Keep one of them`,
-  };
-  const takeover: Claim = {
-    key: `${zoneId} ${description}`,
-    clash: `would both take over the policy with this description in zone ${zoneId}. Give them different descriptions`,
-  };
-  const enforcement: Claim = {
-    key: `${zoneId} enforced`,
-    clash: `are both enforced allow policies in zone ${zoneId}, so visitors get only the scripts that both allow`,
-    warnOnly: true,
-  };
-  return [
-    content,
-    ...(adopt === "takeOver" ? [takeover] : []),
-    ...(isEnforced(parsed.data) ? [enforcement] : []),
-  ];
-}
-
 /** A policy from the API, in canonical form. */
 interface Policy extends PageShieldPolicyState {
   readonly description: string;
@@ -346,7 +343,7 @@ const canonicalPolicy = ({ policy }: PolicyAnswer): Policy => ({
 function toRequest(policy: PolicyArgs, form: BooleanForm, current?: Policy): Record<string, unknown> {
   return {
     // A PUT without unknown fields might lose them. Timestamps and versions are set by Cloudflare.
-    ...omit(current?.extra ?? {}, STAMPS),
+    ...omit(current?.extra ?? {}, EXTRA.stamps),
     ...policy.extra,
     description: policy.description,
     action: policy.action,
@@ -390,7 +387,7 @@ async function findPolicyToAdopt(
   return await adoptExisting({
     adopt: args.adopt,
     alike: policies.filter((p) => ctx.holding(p.id) === undefined && p.description === args.description),
-    equal: () => policies.filter((p) => isUnclaimed(ctx, p.id) && matchesArgs(p, args)),
+    equal: () => policies.filter((p) => ctx.isUnclaimed(p.id) && matchesArgs(p, args)),
     refusals: {
       never: (found) =>
         `zone ${args.zoneId} already has a policy equal to this one (${ids(found)}), and adopt: "never" prevents adopting it. ${RENAME_HINT} Otherwise set adopt: "ifEqual", delete the policy in the dashboard, or declare a different one.`,
@@ -404,15 +401,15 @@ async function findPolicyToAdopt(
  * Returns what the preview reports about adopting a policy. Empty if this program already owns the policy and is
  * replacing it.
  */
-function adoptionFor(ctx: Context, args: PolicyArgs, policy: Policy): { readonly adopts?: Adoption } {
+function adoptionFor(ctx: Context, args: PolicyArgs, policy: Policy): Pick<Findings, "adopts"> {
   const { id, extra: shown } = policy;
   if (ctx.holding(id) !== undefined) return {};
   const adopts = {
     what: `PageShieldPolicy ${JSON.stringify(args.description)}`,
-    object: withTimestamp(`policy ${id} in zone ${args.zoneId}`, shown),
-    found: { ...pick({ ...policy }, FIELDS), ...extraFound(args.extra, shown) },
+    object: `policy ${id} in zone ${args.zoneId}`,
+    raw: shown,
+    found: { ...pick({ ...policy }, FIELDS), ...EXTRA.found(args.extra, shown) },
     onDestroy: "deletes it",
-    afterwards: sharedIdHint(id),
   };
   return { adopts };
 }
@@ -517,12 +514,12 @@ async function createPolicy(
   const known = new Set(before.map(({ id }) => id));
   const mayBeOurs = (p: Policy): boolean =>
     !known.has(p.id) && ctx.holding(p.id) === undefined && matchesArgs(p, args);
-  return await createOnce(ctx, {
+  return await ctx.createOnce({
     path,
     id: ({ id }) => id,
     what: `policy ${JSON.stringify(args.description)}`,
     send: () =>
-      inEitherForm(ctx, enabledMember(args.zoneId), (form) =>
+      enabledMember(ctx, args.zoneId).send((form) =>
         ctx.api.post(path, { what, schema: createdPolicy, body: toRequest(args, form), ...WRITE_OPTIONS }),
       ),
     list: async () => (await listAll(ctx, args.zoneId)).filter(mayBeOurs),
@@ -541,7 +538,7 @@ function isSameField(key: (typeof FIELDS)[number], one: unknown, other: unknown)
 
 async function putPolicy(ctx: Context, args: PolicyArgs, current: Policy): Promise<void> {
   const path = `${policiesPath(args.zoneId)}/${current.id}`;
-  await inEitherForm(ctx, enabledMember(args.zoneId), (form) =>
+  await enabledMember(ctx, args.zoneId).send((form) =>
     ctx.api.put(path, {
       what: `Updating policy ${current.id} in zone ${args.zoneId}`,
       schema: z.unknown(),
@@ -555,21 +552,21 @@ async function putPolicy(ctx: Context, args: PolicyArgs, current: Policy): Promi
  * Describes the field `enabled`, which Cloudflare documents both as a string and as a boolean. It's sent as a string
  * first, unless the zone returns a boolean.
  */
-function enabledMember(zone: string): BooleanMember {
-  return { key: `policies.enabled in zone ${zone}`, pointer: "/enabled", doubtful: true };
+function enabledMember(ctx: Context, zone: string): BooleanMember {
+  return new BooleanMember(ctx, `policies.enabled in zone ${zone}`, "/enabled", true);
 }
 
 /** Lists all policies. Fails if one is malformed, because that one may be the policy to adopt. */
 async function listAll(ctx: Context, zone: string): Promise<readonly Policy[]> {
   const policies = await listPolicies(ctx.api, zone, { complete: true });
   const [first] = policies;
-  if (first !== undefined) noteShownForm(ctx, enabledMember(zone).key, first.form);
+  if (first !== undefined) enabledMember(ctx, zone).noteShown(first.form);
   return policies.map(canonicalPolicy);
 }
 
 async function readOne(ctx: Context, zone: string, id: string): Promise<Policy> {
   const found = await readPolicy(ctx.api, zone, id);
-  noteShownForm(ctx, enabledMember(zone).key, found.form);
+  enabledMember(ctx, zone).noteShown(found.form);
   return canonicalPolicy(found);
 }
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { compareText, pluralize } from "../basics/words";
 import { parseUrl } from "../basics/url";
 import { coversAddress, CspError, escapeForSource, parseAddress, parseCsp } from "./csp";
 import type { LiteralUnion } from "../runtime/fields";
@@ -204,9 +205,8 @@ function reviewWarnings(
     const shown = leftOut.slice(0, SHOWN_SCRIPTS).map(({ url, reason }) => `${url} (${reason})`);
     const more =
       leftOut.length > shown.length ? `, and ${leftOut.length - shown.length} more in leftOut` : "";
-    const scripts = leftOut.length === 1 ? "1 script" : `${leftOut.length} scripts`;
     warnings.push(
-      `left out ${scripts}${where}. An enforced policy will block ${leftOut.length === 1 ? "it" : "them"}: ${shown.join(", ")}${more}.`,
+      `left out ${pluralize(leftOut.length, "script")}${where}. An enforced policy will block ${leftOut.length === 1 ? "it" : "them"}: ${shown.join(", ")}${more}.`,
     );
   }
   if (scriptSrc.length > 0) return warnings;
@@ -243,5 +243,5 @@ function sourceAddress(url: string): string | undefined {
 }
 
 function byUrl(a: LeftOutScript, b: LeftOutScript): number {
-  return a.url < b.url ? -1 : a.url > b.url ? 1 : a.host < b.host ? -1 : a.host > b.host ? 1 : 0;
+  return compareText(a.url, b.url) || compareText(a.host, b.host);
 }

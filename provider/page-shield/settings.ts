@@ -2,12 +2,11 @@ import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { mayHaveBeenApplied } from "../api/errors";
 import { CompositeId } from "../runtime/composite-id";
-import { zoneId, type LiteralUnion } from "../runtime/fields";
-import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
+import { ID, type LiteralUnion } from "../runtime/fields";
+import { PartialFailure, type Context } from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
 import { omitAbsent, pick, type JsonObject } from "../basics/json";
-import { edgeResource } from "../runtime/resource";
-import { pollUntil } from "../runtime/creation";
+import { defineResource } from "../runtime/resource";
 import { SEEN, settingsRecord, type SettingsImpact } from "./impact";
 import { readSettings, type SettingsAnswer } from "./wire";
 
@@ -32,7 +31,7 @@ const settingsShape = z.object({
 type Values = z.infer<typeof settingsShape>;
 
 const args = z.object({
-  zoneId,
+  zoneId: ID.zone,
   ...settingsShape.shape,
   onDestroy: z.enum(["restore", "keep"]).exactOptional(),
 });
@@ -42,7 +41,7 @@ type Computed = z.infer<typeof computed>;
 
 const SETTINGS = ["enabled", "useReportingEndpoint", "useConnectionUrlPath"] as const;
 
-export const pageShieldSettings = defineLifecycle({
+export const pageShieldSettings = defineResource({
   type: "PageShieldSettings",
   compositeId: new CompositeId(["<zone ID>"]),
   importedWith: "--only page-shield",
@@ -55,11 +54,9 @@ export const pageShieldSettings = defineLifecycle({
   claims: [
     {
       by: ["zoneId"],
-      of(known) {
-        const zone = args.shape.zoneId.safeParse(known["zoneId"]);
-        if (!zone.success) return [];
-        return [{ key: zone.data, clash: `both manage Page Shield in zone ${zone.data}. Keep one of them` }];
-      },
+      of: ({ zoneId }) => [
+        { key: zoneId, clash: `both manage Page Shield in zone ${zoneId}. Keep one of them` },
+      ],
     },
   ],
   lostOnHandOver:
@@ -226,7 +223,7 @@ export interface PageShieldSettingsArgs {
  * @see `GET /zones/{zone_id}/page_shield`
  * @see `PUT /zones/{zone_id}/page_shield`
  */
-export class PageShieldSettings extends edgeResource<PageShieldSettingsArgs>()(pageShieldSettings) {
+export class PageShieldSettings extends pageShieldSettings.base<PageShieldSettingsArgs>() {
   /** When the settings were last changed, in ISO 8601. Absent if Cloudflare doesn't report it. */
   declare readonly updatedAt: pulumi.Output<string | undefined>;
   /** The settings from before this resource first changed them. A destroy restores them. */
@@ -309,8 +306,7 @@ async function applySettings(
     SETTINGS.filter((key) => wanted[key] !== undefined && wanted[key] !== values[key]);
   let settings: ZoneSettings;
   try {
-    settings = await pollUntil(
-      ctx,
+    settings = await ctx.pollUntil(
       () => readZoneSettings(ctx, zone),
       (latest) => notKept(latest).length === 0,
       5,

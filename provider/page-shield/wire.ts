@@ -5,7 +5,7 @@ import { byPage } from "../api/pages";
 import { PAGE_SHIELD } from "../limits/index";
 import { formatNumber } from "../limits/workers";
 import type { BooleanForm } from "../runtime/boolean-form";
-import { hexId, zoneId } from "../runtime/fields";
+import { ID } from "../runtime/fields";
 import { describe, omitAbsent, ownMember } from "../basics/json";
 import { record, camelRecord, optional } from "../basics/schemas";
 import type {
@@ -229,7 +229,7 @@ export const filterShape = {
 };
 
 /** Schemas for the properties of `DetectedListArgs`. */
-export const listShape = { zoneId, ...filterShape };
+export const listShape = { zoneId: ID.zone, ...filterShape };
 
 /** A list's arguments, validated by `listShape`. */
 interface ListQuery {
@@ -317,7 +317,7 @@ export function getDetected<T>(
 
 /** @param lookup the lookup that lists such IDs, for error messages. */
 export function recordId(noun: string, lookup: string): z.ZodType<string, string> {
-  return hexId(`a ${noun} ID`, `Find it with ${lookup}.`);
+  return ID.of(`a ${noun} ID`, `Find it with ${lookup}.`);
 }
 
 function toQuery(args: ListQuery): Query {

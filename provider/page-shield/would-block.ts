@@ -1,11 +1,12 @@
-import { listOf } from "../runtime/impact";
+import { LISTED } from "../runtime/impact";
+import { firstOf } from "../basics/words";
 import type { Context } from "../runtime/lifecycle";
-import { unlessForbidden } from "../runtime/live";
 import { nearest } from "../basics/nearest";
 import { formatNumber } from "../limits/workers";
 import { coveredHosts } from "./covered-hosts";
 import { allowsScript, parseCsp, type LoadedScript } from "./csp";
 import type { WouldBlock } from "./impact";
+import { withoutUser } from "./inventory/script-pattern";
 import { listDetected, SCRIPTS } from "./wire";
 
 interface EnforcedPolicy {
@@ -29,7 +30,7 @@ export async function computeWouldBlock(ctx: Context, args: EnforcedPolicy): Pro
     complete: true, // A script that can't be read may be one that the policy would block.
   };
   const scripts = await ctx.once(`active scripts of ${zoneId}`, () =>
-    unlessForbidden(ctx, () => listDetected(ctx.api, SCRIPTS, active)),
+    ctx.unlessForbidden(() => listDetected(ctx.api, SCRIPTS, active)),
   );
   if (scripts === undefined) return undefined;
 
@@ -66,13 +67,16 @@ export function wouldBlockOf(
     count: blocked.length,
     seen: uniqueUrls(covered).length,
     scripts: blocked.slice(0, SHOWN_SCRIPTS).map(shownUrl),
-    digest: listOf(blocked).digest,
+    digest: LISTED.of(blocked).digest,
   };
 }
 
-/** Returns a script's URL without the values of query parameters, which may be credentials, and without a fragment. */
+/**
+ * Returns a script's URL without a fragment, and without its username, password and values of query parameters, which
+ * may be credentials.
+ */
 export function shownUrl(url: string): string {
-  const [, address = "", query] = /^([^?#]*)(\?[^#]*)?/.exec(url) ?? [];
+  const [, address = "", query] = /^([^?#]*)(\?[^#]*)?/.exec(withoutUser(url)) ?? [];
   return query === undefined ? address : `${address}${query.replace(/([?&][^=&]*=|[?&])[^&]+/g, "$1…")}`;
 }
 
@@ -84,7 +88,7 @@ function describeImpact(
   { count, seen, scripts }: WouldBlock,
   hosts: ReadonlySet<string> | undefined,
 ): string {
-  const where = hosts === undefined ? "the zone's pages" : firstHosts([...hosts]);
+  const where = hosts === undefined ? "the zone's pages" : firstOf([...hosts], SHOWN_HOSTS);
   const which = count === 0 ? "" : `: ${scripts.join(", ")}${count > scripts.length ? ", …" : ""}`;
   const some =
     seen === 1
@@ -109,16 +113,12 @@ function unseenHostWarnings(
   const unseen = [...(hosts ?? [])].filter((host) => !seenHosts.has(host));
   const warning = (where: string, advice: string): string =>
     `Page Shield has seen no active scripts on ${where}, so the preview can't tell what the policy would block there. ${advice}`;
-  const elsewhere = `It has seen scripts on ${firstHosts(seen)}.`;
+  const elsewhere = `It has seen scripts on ${firstOf(seen, SHOWN_HOSTS)}.`;
   // One line per host, because one may be mistyped. If there are many, a single line for all.
   if (unseen.length > SHOWN_HOSTS)
-    return [warning(`${unseen.length} of the policy's hosts (${firstHosts(unseen)})`, elsewhere)];
+    return [warning(`${unseen.length} of the policy's hosts (${firstOf(unseen, SHOWN_HOSTS)})`, elsewhere)];
   return unseen.map((host) => {
     const near = nearest(host, seen);
     return warning(host, near === undefined ? elsewhere : `Did you mean ${near}?`);
   });
-}
-
-function firstHosts(hosts: readonly string[]): string {
-  return `${hosts.slice(0, SHOWN_HOSTS).join(", ")}${hosts.length > SHOWN_HOSTS ? ", …" : ""}`;
 }

@@ -1,9 +1,8 @@
-import { z } from "zod";
 import { entriesRecord } from "../kv/impact";
 import { policyRecord, settingsRecord } from "../page-shield/impact";
 import { rulesetRecord } from "../rulesets/impact";
-import { IMPACT, RECORD_SHAPE, type ImpactRecord, type RecordShape } from "../runtime/impact";
-import { isJsonObject, ownMember, type JsonObject } from "../basics/json";
+import { readRecord, type RecordRead, type RecordShape } from "../runtime/impact";
+import { ownMember, type JsonObject } from "../basics/json";
 import type { Sides, Step } from "./plan";
 
 /** Reads the record of what a preview or refresh found out about a resource. */
@@ -44,7 +43,7 @@ export function impactOf({ kind, op, old, new: next }: Step): Impact {
 
 /** Returns the members of the record that the last update left in the state. */
 export function recordedImpact(kind: string | undefined, side: Sides | undefined): JsonObject {
-  return recordOf(kind, side?.outputs)?.members ?? {};
+  return readRecord(side?.outputs, ownMember(SHAPES, kind ?? ""))?.members ?? {};
 }
 
 /** Returns what a refresh found out, besides drift. */
@@ -53,16 +52,6 @@ export function refreshImpact(kind: string | undefined, side: Sides | undefined)
   return record?.operation === "refresh" ? record.members : {};
 }
 
-const recordIn = (kind: string | undefined, side: Sides | undefined): RecordRead | undefined =>
-  recordOf(kind, side?.inputs);
-
-const base = z.object(RECORD_SHAPE);
-type RecordRead = ImpactRecord & { readonly members: JsonObject };
-
-function recordOf(kind: string | undefined, bag: JsonObject | undefined): RecordRead | undefined {
-  const given = bag?.[IMPACT];
-  if (!isJsonObject(given)) return undefined;
-  const common = base.safeParse(given);
-  const members = z.object(ownMember(SHAPES, kind ?? "") ?? {}).safeParse(given);
-  return common.success && members.success ? { ...common.data, members: members.data } : undefined;
+function recordIn(kind: string | undefined, side: Sides | undefined): RecordRead | undefined {
+  return readRecord(side?.inputs, ownMember(SHAPES, kind ?? ""));
 }

@@ -2,8 +2,8 @@ import { type JsonObject, isJsonObject, omit, pick, sameJson } from "../basics/j
 import { z } from "zod";
 import { Redactor } from "../api/redact";
 import { kindOf } from "../runtime/type-tokens";
-import { KEPT } from "../runtime/resource-type";
-import { WIRE_SIGNATURE } from "../runtime/engine-values";
+import { HIDDEN } from "../runtime/hidden";
+import { WIRE_SECRET } from "../runtime/engine-values";
 import { partsOfUrn } from "../runtime/urn";
 import { messagesOf, type Diagnostic } from "./diagnostics";
 import { SECRET, truncate } from "./values";
@@ -260,7 +260,7 @@ const ALWAYS_SECRET: readonly string[] = [
 /** Drops inputs meant only for the provider, and hides secrets. */
 function withoutInternals(given: JsonObject | undefined): JsonObject {
   return Object.fromEntries(
-    Object.entries(omit(given ?? {}, ["__provider", ...KEPT])).map(([key, member]) => [
+    Object.entries(omit(given ?? {}, Object.values(HIDDEN))).map(([key, member]) => [
       key,
       ALWAYS_SECRET.includes(key) ? SECRET : withoutSecrets(member),
     ]),
@@ -294,14 +294,14 @@ function secretsIn(value: unknown): string[] {
 /** Returns the texts in values that the engine marked as secret, at any depth. */
 function markedIn(value: unknown): string[] {
   if (!isJsonObject(value) && !Array.isArray(value)) return [];
-  if (WIRE_SIGNATURE in value) return secretsIn(omit({ ...value }, [WIRE_SIGNATURE]));
+  if (WIRE_SECRET.member in value) return secretsIn(omit({ ...value }, [WIRE_SECRET.member]));
   return Object.values(value).flatMap(markedIn);
 }
 
 function withoutSecrets(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutSecrets);
   if (!isJsonObject(value)) return value;
-  if (WIRE_SIGNATURE in value) return SECRET; // The plain text may stand next to the mark.
+  if (WIRE_SECRET.member in value) return SECRET; // The plain text may stand next to the mark.
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, withoutSecrets(member)]));
 }
 

@@ -1,5 +1,5 @@
 import { RULES_LANGUAGE } from "../limits/index";
-import { implies, type Formula } from "./implication";
+import { implies, reduce, type Formula } from "./implication";
 import { parseExpression } from "./parse";
 import { tokensOf, type Token } from "./tokens";
 import type { Condition, Index, Literal, Operand, Range, Value } from "./tree";
@@ -27,6 +27,21 @@ export function isWiderOrEqual(wider: string, narrower: string): boolean {
   if (wider.trim() === narrower.trim()) return true;
   const [one, other] = [normalFormOf(wider), normalFormOf(narrower)];
   return one !== undefined && other !== undefined && implies(formulaOf(other), formulaOf(one));
+}
+
+/**
+ * Whether an expression holds, given whether some of its comparisons do. Undefined if that depends on the others, or if
+ * the expression can't be read.
+ *
+ * @param holds receives a comparison in canonical notation, such as `cf.zone.plan eq "ENT"`.
+ */
+export function decide(
+  expression: string,
+  holds: (comparison: string) => boolean | undefined,
+): boolean | undefined {
+  const normalForm = normalFormOf(expression);
+  const decided = normalForm && reduce(formulaOf(normalForm), holds);
+  return typeof decided === "boolean" ? decided : undefined;
 }
 
 /** Rewrites the expression with single spaces and operators as words. An invalid expression is only trimmed. */

@@ -60,7 +60,7 @@ function firstAtom(formula: Formula): string {
 }
 
 /** Replaces the atoms whose value is known. In the result, only a whole condition is a constant. */
-function reduce(formula: Formula, valueOf: (atom: string) => boolean | undefined): Formula {
+export function reduce(formula: Formula, valueOf: (atom: string) => boolean | undefined): Formula {
   if (typeof formula === "boolean") return formula;
   if (typeof formula === "string") return valueOf(formula) ?? formula;
   if ("not" in formula) {

@@ -1,8 +1,7 @@
 import { isSameExpression } from "../rules-language/argument";
-import { withTimestamp, type Adoption } from "../runtime/adopted";
-import { adopt as adoptExisting, RENAME_HINT, sharedIdHint, isUnclaimed } from "../runtime/adoption";
+import { adopt as adoptExisting, RENAME_HINT } from "../runtime/adoption";
 import { asArguments, changesInWords, changesOf, type Changes } from "../runtime/changes";
-import { PartialFailure, type Context } from "../runtime/lifecycle";
+import { PartialFailure, type Context, type Findings } from "../runtime/lifecycle";
 import { omitAbsent, type JsonObject } from "../basics/json";
 import {
   differences,
@@ -66,7 +65,7 @@ export async function chooseExisting(
     const [rule, ...more] = running.filter((each) => isPredecessor(ctx, declared, prepared, found, each));
     if (named === undefined && rule !== undefined && more.length === 0) return { rule, from: "predecessor" };
   }
-  const others = running.filter((each) => !each.ref.startsWith(REF_PREFIX) && isUnclaimed(ctx, each.id));
+  const others = running.filter((each) => !each.ref.startsWith(REF_PREFIX) && ctx.isUnclaimed(each.id));
   const rule = await adoptOthers(ctx, declared, prepared, found, named ?? unfinished, others);
   if (rule === undefined) return undefined;
   return { rule, from: rule === named && ref.startsWith(REF_PREFIX) ? "left" : "others" };
@@ -183,13 +182,13 @@ export function adoptionOf(
   prepared: Prepared,
   seen: EntryPoint | undefined,
   existing: Existing,
-): { readonly adopts?: Adoption } {
+): Pick<Findings, "adopts"> {
   const { rule, from } = existing;
   if (from === "own" || seen === undefined) return {};
   const { id, ref, description, raw } = rule;
   const found = argumentsOf(declared, prepared, seen, existing);
   const title = description === "" || ctx.isSecret("description") ? "" : ` ${JSON.stringify(description)}`;
-  const object = withTimestamp(`rule ${id}${title} in zone ${declared.zoneId}`, raw);
+  const object = `rule ${id}${title} in zone ${declared.zoneId}`;
   const kept = keepHint(changesIn(ctx, declared, found)).trimEnd();
   const more = {
     left: "The rule already has the declared ref: an interrupted update of this resource left it behind, or the resource was moved without an alias.",
@@ -200,10 +199,11 @@ export function adoptionOf(
     adopts: {
       what: `ManagedRulesetOverride ${JSON.stringify(declared.ref)}`,
       object,
+      raw,
       found,
       onDestroy: onDestroyText(declared.onDestroy ?? (from === "others" ? "restore" : "remove"), from),
       ...(more === "" ? {} : { more }),
-      ...(from === "others" && ctx.holding(id) === undefined ? { afterwards: sharedIdHint(id) } : {}),
+      isOwn: from !== "others" || ctx.holding(id) !== undefined,
     },
   };
 }
@@ -281,7 +281,7 @@ export async function takeOver(
   args: Declared,
   prepared: Prepared,
   existing: Existing,
-): Promise<{ id: string; computed: Computed; adopts?: Adoption }> {
+): Promise<{ id: string; computed: Computed } & Pick<Findings, "adopts">> {
   const { ctx, now: found } = rules;
   const { ref } = args;
   const { rule, from } = existing;

@@ -2,7 +2,7 @@ import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { MANAGED_RULES } from "../limits/index";
 import { expression } from "../rules-language/argument";
-import { isId, type LiteralUnion } from "../runtime/fields";
+import { ID, type LiteralUnion } from "../runtime/fields";
 import { describe } from "../basics/json";
 import { record } from "../basics/schemas";
 import { RESERVED_REF } from "./refs";
@@ -199,7 +199,7 @@ export const ruleset = z
   .transform((given, ctx): { readonly id?: string; readonly name?: string } => {
     if (typeof given === "string") {
       const named = parseNameOrId(given, ctx);
-      return isId(named) ? { id: named } : { name: named };
+      return ID.is(named) ? { id: named } : { name: named };
     }
     const count = Object.keys(given).length;
     if (count === 1) return given;

@@ -1,5 +1,5 @@
 import { pluralize } from "../basics/words";
-import { listOf } from "../runtime/impact";
+import { LISTED } from "../runtime/impact";
 import { countByKind, effectiveRules, type EffectiveRule } from "./effective";
 import type { ComparedRules } from "./impact";
 import { thresholdLabel } from "./overrides";
@@ -60,7 +60,7 @@ export function compareEffects(before: RunningRuleset, after: RunningRuleset): O
   if (before.managed.id !== after.managed.id) {
     const on = effectiveRules(before.managed, before.overrides).filter(({ enabled }) => enabled).length;
     const line = `${rulesetLabel(before.managed)} no longer runs (${pluralize(on, "rule")} on); ${rulesetLabel(after.managed)} runs instead`;
-    return { weaker: [line], stronger: [], digest: listOf([line]).digest };
+    return { weaker: [line], stronger: [], digest: LISTED.of([line]).digest };
   }
   const [weaker, stronger]: [string[], string[]] = [[], []];
   const thresholds = { weaker: [] as string[], stronger: [] as string[] };
@@ -83,7 +83,7 @@ export function compareEffects(before: RunningRuleset, after: RunningRuleset): O
   return {
     weaker: [...lines(weaker), ...thresholds.weaker],
     stronger: [...lines(stronger), ...thresholds.stronger],
-    digest: listOf(changes).digest,
+    digest: LISTED.of(changes).digest,
   };
 }
 

@@ -1,5 +1,4 @@
 import type { Context } from "../runtime/lifecycle";
-import { unlessForbidden } from "../runtime/live";
 import { omitAbsent, sameJson } from "../basics/json";
 import type { Existing } from "./adoption";
 import { compareEffects, type RunningRuleset } from "./compare-effects";
@@ -35,7 +34,12 @@ export async function compareLive(
   const { prepared } = compared;
   const now = await runningRuleset(ctx, compared);
   if (now === undefined) return undefined;
-  return omitAbsent({ ...compareEffects(now, prepared), moved: effectsOfMove(ctx, compared) });
+  const course = courseOf(compared);
+  return omitAbsent({
+    ...compareEffects(now, prepared),
+    moved: movesNothing(compared) ? [] : course && effectsOfMove(ctx, compared, course),
+    behind: course && rulesetsBehind(course),
+  });
 }
 
 async function runningRuleset(
@@ -53,7 +57,7 @@ async function runningRuleset(
     return { managed: await findManagedRuleset(ctx, args.accountId, { id }, version), overrides };
   };
   try {
-    return await unlessForbidden(ctx, read);
+    return await ctx.unlessForbidden(read);
   } catch (error) {
     // For example, Cloudflare may no longer have the version.
     if (error instanceof UnknownRulesetError) return undefined;
@@ -61,27 +65,58 @@ async function runningRuleset(
   }
 }
 
-/**
- * Finds which skip rules will apply to the rule at its new position, and to which deployments the rule's own exceptions
- * will apply. Undefined if unknown.
- */
-function effectsOfMove(
-  ctx: Context,
-  { args, prepared, found, olds, existing }: LiveComparison,
-): readonly string[] | undefined {
+/** Where a rule is among the zone's other rules. */
+interface Course {
+  readonly others: readonly ZoneRule[];
+  /** How many of them run before the rule now. */
+  readonly before: number;
+  /** How many of them run before the rule after the update. */
+  readonly after: number;
+}
+
+/** Whether the declaration leaves the rule where it is. */
+const movesNothing = ({ args: { position }, olds, existing }: LiveComparison): boolean =>
+  position === undefined || (existing === undefined && sameJson(position, olds?.position));
+
+/** Finds the rule among the others. Undefined if the rule or its new place isn't known. */
+function courseOf(compared: LiveComparison): Course | undefined {
+  const { args, found, olds, existing } = compared;
   const { position, zoneId } = args;
-  if (position === undefined || (existing === undefined && sameJson(position, olds?.position))) return [];
   const own = existing?.rule ?? findByRef(found, olds?.ref ?? args.ref);
-  if (found === undefined || own === undefined || missingAnchor(position, found, zoneId) !== undefined)
-    return undefined;
-  if (isSamePlace(olds?.position, position, found, own)) return [];
+  if (found === undefined || own === undefined) return undefined;
   const front = ownExceptions(found, { ref: own.ref });
   const others = found.rules.filter((rule) => rule !== own && !front.includes(rule));
   const before = found.rules
     .slice(0, found.rules.indexOf(own))
     .filter((rule) => others.includes(rule)).length;
-  const place = placementOf(position, found, zoneId);
+  if (position === undefined || movesNothing(compared)) return { others, before, after: before };
+  if (missingAnchor(position, found, zoneId) !== undefined) return undefined;
+  const place = isSamePlace(olds?.position, position, found, own)
+    ? undefined
+    : placementOf(position, found, zoneId);
   const after = place === undefined ? before : indexAmong(others, place, front, before);
+  return { others, before, after };
+}
+
+/** Lists the rulesets that other rules deploy behind the rule after the update. Undefined if there are too many. */
+function rulesetsBehind({ others, after }: Course): readonly string[] | undefined {
+  const ids = others
+    .slice(after)
+    .flatMap(({ enabled, deploys }) => (enabled && deploys !== undefined ? [deploys.rulesetId] : []));
+  return ids.length > MOST_BEHIND ? undefined : [...new Set(ids)];
+}
+
+const MOST_BEHIND = 20;
+
+/**
+ * Finds which skip rules will apply to the rule at its new position, and to which deployments the rule's own exceptions
+ * will apply.
+ */
+function effectsOfMove(
+  ctx: Context,
+  { prepared }: LiveComparison,
+  { others, before, after }: Course,
+): readonly string[] {
   const { exceptions, managed } = prepared;
   const ruleLabel = ({ ref, description }: Pick<ZoneRule, "ref" | "description">): string =>
     JSON.stringify(description === "" || ctx.isSecret("description") ? ref : description);

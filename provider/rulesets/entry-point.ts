@@ -3,7 +3,6 @@ import { ApiError, unlessAbsent } from "../api/errors";
 import type { Context } from "../runtime/lifecycle";
 import type { JsonObject } from "../basics/json";
 import { entryPoint, PHASE, type EntryPoint, type ZoneRule } from "./wire";
-import { createOnce, pollUntil } from "../runtime/creation";
 
 /**
  * Reads and writes a zone's entry point ruleset. It's never replaced as a whole, because that could lose a rule that
@@ -41,7 +40,7 @@ export async function ensureEntryPoint(ctx: Context, zone: string): Promise<Entr
   ctx.forget(cacheKey(zone));
   const path = zoneRulesetsPath(zone);
   try {
-    return await createOnce(ctx, {
+    return await ctx.createOnce({
       path,
       id: ({ id }: EntryPoint) => id,
       what: `the entry point ruleset for the managed rules of zone ${zone}`,
@@ -56,8 +55,7 @@ export async function ensureEntryPoint(ctx: Context, zone: string): Promise<Entr
     });
   } catch (error) {
     if (!(error instanceof ApiError) || !error.hasCode(ENTRY_POINT_EXISTS)) throw error;
-    const existing = await pollUntil(
-      ctx,
+    const existing = await ctx.pollUntil(
       () => readEntryPoint(ctx, zone),
       (found) => found !== undefined,
       5,
@@ -102,7 +100,7 @@ export class RuleWriter {
       (found?.rules ?? []).flatMap((rule) =>
         found && rule.ref === ref ? [{ rule, entryPoint: found }] : [],
       );
-    const object = await createOnce(ctx, {
+    const object = await ctx.createOnce({
       what: `the rule ${JSON.stringify(ref)}`,
       path,
       id: ({ rule }) => rule.id,

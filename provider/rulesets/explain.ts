@@ -1,6 +1,6 @@
 import { cellSpan, prose } from "../basics/markdown";
 import { omitAbsent } from "../basics/json";
-import { pluralize } from "../basics/words";
+import { firstOf, pluralize } from "../basics/words";
 import { changeSince, lackOf, type VersionChange } from "./compare-versions";
 import { isPinned } from "./deployment";
 import { effectiveRules, type DecidedBy, type EffectiveRule } from "./effective";
@@ -236,10 +236,8 @@ function groupLines(what: string, rules: readonly ExplainedRule[]): string[] {
     const count = `${what}: ${pluralize(group.length, "rule")}`;
     if (by === "ruleset") return `${count}, by an override of the whole ruleset`;
     if (by !== "rule") return `${count} tagged ${cellSpan(by.slice("category ".length))}`;
-    const names = group
-      .slice(0, SHOWN_RULES)
-      .map(({ id, description }) => `${prose(description)} (${cellSpan(id)})`);
-    return `${count}: ${names.join(", ")}${group.length > SHOWN_RULES ? ", …" : ""}`;
+    const names = group.map(({ id, description }) => `${prose(description)} (${cellSpan(id)})`);
+    return `${count}: ${firstOf(names, SHOWN_RULES)}`;
   });
 }
 

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import type { ImpactRecord, ShapeOf } from "../runtime/impact";
-import type { Messages } from "../runtime/lifecycle";
+import type { ImpactRecord, RecordShape } from "../runtime/impact";
 import { members } from "../basics/published";
 
 /** What an operation finds out about a deployment of a managed ruleset, and the messages about it. */
@@ -18,6 +17,11 @@ export interface ComparedRules {
    * will now apply to. Absent if unknown.
    */
   readonly moved?: readonly string[];
+  /**
+   * The IDs of the rulesets that other rules deploy behind this deployment, to which its exceptions apply, too. Absent if
+   * unknown.
+   */
+  readonly behind?: readonly string[];
   /** A digest of the changes to each rule. */
   readonly digest: string;
 }
@@ -26,6 +30,7 @@ const compared = members({
   weaker: lines,
   stronger: lines,
   moved: lines.exactOptional(),
+  behind: lines.exactOptional(),
   digest: z.string(),
 }) satisfies z.ZodType<ComparedRules>;
 
@@ -40,12 +45,12 @@ export interface RulesetImpact extends ImpactRecord {
 export const rulesetRecord = {
   compared: compared.exactOptional(),
   versions: lines.exactOptional(),
-} as const satisfies ShapeOf<Omit<RulesetImpact, keyof ImpactRecord>>;
+} as const satisfies RecordShape<RulesetImpact>;
 
 /** What the report needs to have been looked at before it rules out a loss. */
 export const SEEN = { existingRule: "existingRule" } as const;
 
-export function versionMessages(versions: unknown, ref: unknown): Messages {
+export function versionMessages(versions: unknown, ref: unknown): { readonly infos: string[] } {
   const label = `managed ruleset ${JSON.stringify(ref)}: `;
   return { infos: (lines.safeParse(versions).data ?? []).map((line) => label + line) };
 }

@@ -1,5 +1,5 @@
 import type * as pulumi from "@pulumi/pulumi";
-import { accountId, zoneId } from "../runtime/fields";
+import { ID } from "../runtime/fields";
 import * as declared from "./arguments";
 import { readEntryPoint } from "./entry-point";
 import { explain, type ExecutedRuleset, type ZoneExplanation } from "./explain";
@@ -63,7 +63,7 @@ export interface ManagedRulesetsArgs {
 
 const rulesets = lookup<ManagedRulesetsArgs, readonly ManagedRulesetInfo[]>("getManagedRulesets", {
   ofAccount: true,
-})({ accountId }, (host, { accountId }) => listManagedRulesets(host.api, accountId));
+})({ accountId: ID.account }, (host, { accountId }) => listManagedRulesets(host.api, accountId));
 
 /**
  * Returns the managed rulesets that zones of an account can deploy, without their rules.
@@ -111,7 +111,7 @@ export interface ManagedRulesetArgs extends ManagedRulesetsArgs {
 }
 
 const oneRuleset = lookup<ManagedRulesetArgs, ManagedRulesetState>("getManagedRuleset", { ofAccount: true })(
-  { accountId, ruleset: declared.ruleset, version: declared.version.optional() },
+  { accountId: ID.account, ruleset: declared.ruleset, version: declared.version.optional() },
   async (host, { accountId, ruleset, version }, form) => {
     try {
       const found = await findManagedRuleset(host.context(form), accountId, ruleset, version);
@@ -161,7 +161,7 @@ function summarizeTags(rules: readonly ManagedRule[]): TagSummary[] {
 }
 
 const zoneRules = lookup<ZoneArgs, ZoneEntryPoint | undefined>("getZoneManagedRules")(
-  { zoneId },
+  { zoneId: ID.zone },
   async (host, { zoneId }) => {
     const found = await readEntryPoint(host, zoneId);
     const stateOf = (rule: ZoneRule): ZoneRuleState => omit({ ...rule }, ["raw"]) as unknown as ZoneRuleState; // `omit` loses the types.
@@ -204,7 +204,7 @@ export interface ExplainZoneArgs extends ZoneArgs {
 }
 
 const zoneExplanation = lookup<ExplainZoneArgs, ZoneExplanation>("explainZone", { ofAccount: true })(
-  { zoneId, accountId },
+  { zoneId: ID.zone, accountId: ID.account },
   async (host, { zoneId, accountId }, form) => {
     const found = await readEntryPoint(host, zoneId);
     const ctx = host.context(form);

@@ -2,14 +2,14 @@ import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { expression, expressionWarning, isSameExpression } from "../rules-language/argument";
 import { CompositeId } from "../runtime/composite-id";
-import { accountId, adopt, zoneId, type Adopt, type LiteralUnion } from "../runtime/fields";
-import { pendingAdoption, type Adopted } from "../runtime/adopted";
-import { defineLifecycle, type Context, type Findings } from "../runtime/lifecycle";
+import { ID, adopt, type Adopt, type LiteralUnion } from "../runtime/fields";
+import type { Adopted } from "../runtime/adopted";
+import type { Context, Findings } from "../runtime/lifecycle";
 import type { CheckFailure } from "../runtime/inputs";
 import { LOCK } from "../runtime/locks";
 import { omitAbsent, canonicalJson, pick, sameJson, type JsonObject } from "../basics/json";
-import { edgeResource } from "../runtime/resource";
-import { SAVED_PLAN } from "../runtime/resource-type";
+import { defineResource } from "../runtime/resource";
+import { HIDDEN } from "../runtime/hidden";
 import { compareLive } from "./compare-live";
 import { adoptionOf, chooseExisting, recordOnFailure, takeOver } from "./adoption";
 import * as declared from "./arguments";
@@ -77,8 +77,8 @@ import { asDeclared } from "./skip";
 import type { ZoneRule } from "./wire";
 
 const args = z.object({
-  zoneId,
-  accountId,
+  zoneId: ID.zone,
+  accountId: ID.account,
   ruleset: declared.ruleset,
   version: declared.version.exactOptional(),
   expression: expression.default("true"),
@@ -106,7 +106,7 @@ const recordedArgs = (olds: JsonObject): OverrideArgs | undefined => args.safePa
 /** Two resources are identical if these arguments are equal. */
 const COMPARED_ARGS = args.omit({ accountId: true, ref: true, position: true, adopt: true, onDestroy: true });
 
-export const managedRulesetOverride = defineLifecycle({
+export const managedRulesetOverride = defineResource({
   type: "ManagedRulesetOverride",
   compositeId: new CompositeId(["<zone ID>/<rule ID>"]),
   importedWith: "--only rulesets",
@@ -114,19 +114,14 @@ export const managedRulesetOverride = defineLifecycle({
   upgrades: {},
   args,
   computed,
-  computedInputs: ["expansion", "drift", "ruleIds"],
+  computedInputs: ["expansion", "drift", "ruleIds", "adopted"],
   derivedFrom: {
     ruleIds: ["rules", "exceptions"],
     otherManagedRules: ["ref", "description"],
     previous: ["ref", "description", "expression", "exceptions"],
   },
   record: rulesetRecord,
-  hints: [SAVED_PLAN],
-  pending: (declared) => [
-    "expansion",
-    ...(mayNameRules(declared.inputs) ? ["ruleIds"] : []),
-    ...pendingAdoption(declared),
-  ],
+  pending: ({ inputs }) => ["expansion", ...(mayNameRules(inputs) ? ["ruleIds"] : [])],
   informs: ["expansion"],
   compared: { ignore: [], also: ["drift"] },
   equal: {
@@ -144,21 +139,17 @@ export const managedRulesetOverride = defineLifecycle({
     },
   },
   replaceOn: ["zoneId"],
-  fromSettings: { accountId: ({ accountId }) => accountId },
+  ofAccount: true,
   named: (about) => ({ ref: defaultRef(about) }),
   claims: [
     {
       by: ["zoneId", "ref"],
-      of({ ref, ...known }) {
-        const zone = args.shape.zoneId.safeParse(known["zoneId"]);
-        if (!zone.success) return [];
-        return [
-          {
-            key: `${zone.data} ${String(ref)}`,
-            clash: `have the same ref ${JSON.stringify(ref)} in zone ${zone.data}. Change one of the refs`,
-          },
-        ];
-      },
+      of: ({ zoneId, ref }) => [
+        {
+          key: `${zoneId} ${ref}`,
+          clash: `have the same ref ${JSON.stringify(ref)} in zone ${zoneId}. Change one of the refs`,
+        },
+      ],
     },
   ],
   lostOnHandOver:
@@ -210,9 +201,9 @@ export const managedRulesetOverride = defineLifecycle({
   ],
 
   // The recorded IDs stay even if a live check isn't possible. A saved plan leaves them open if the update adds others.
-  derive({ ctx, args, olds, hints }) {
+  derive({ ctx, args, olds, given }) {
     declaredDeployments(ctx).set(`${args.zoneId} ${args.ref}`, args);
-    const isOpen = hints[SAVED_PLAN] === true && !isWhollyRecorded(args, olds);
+    const isOpen = given[HIDDEN.savedPlan] === true && !isWhollyRecorded(args, olds);
     return Promise.resolve({
       computed: { ruleIds: isOpen ? undefined : stillNamed(args, recordedRuleIds(olds)) },
     });
@@ -648,9 +639,7 @@ export interface ManagedRulesetOverrideArgs {
  * @see `PATCH /zones/{zone_id}/rulesets/{ruleset_id}/rules/{rule_id}`
  * @see `DELETE /zones/{zone_id}/rulesets/{ruleset_id}/rules/{rule_id}`
  */
-export class ManagedRulesetOverride extends edgeResource<ManagedRulesetOverrideArgs>()(
-  managedRulesetOverride,
-) {
+export class ManagedRulesetOverride extends managedRulesetOverride.base<ManagedRulesetOverrideArgs>() {
   /** The ref as declared, or the default one. The exceptions' refs start with it: `<ref>/exception/1`. */
   declare readonly ref: pulumi.Output<string>;
   /** The settings of the OWASP Core Ruleset, with the score threshold as a number. */

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { MANAGED_RULES } from "../limits";
-import type { ProgramName } from "../runtime/lifecycle";
 
 /** The refs of rules that this package creates. A ref identifies a rule in a zone. */
 
@@ -16,7 +15,7 @@ export const exceptionRef = (ref: string, number: number): string => `${ref}/exc
 export const unfinishedRef = (ref: string): string => `${ref}/unfinished`;
 
 /** Returns the default ref. A long one, or one with a reserved ending, is replaced with a digest. */
-export function defaultRef({ project, stack, name }: ProgramName): string {
+export function defaultRef({ project, stack, name }: Record<"project" | "stack" | "name", string>): string {
   const full = `${REF_PREFIX}${project}/${stack}/${name}`;
   if (full.length <= MANAGED_RULES.MAX_DEFAULT_REF_CHARACTERS && !RESERVED_REF.test(full)) return full;
   return `${REF_PREFIX}${createHash("sha256").update(full).digest("hex").slice(0, 40)}`;

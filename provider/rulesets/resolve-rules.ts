@@ -1,5 +1,5 @@
 import { ApiError } from "../api/errors";
-import { isId } from "../runtime/fields";
+import { ID } from "../runtime/fields";
 import type { Context } from "../runtime/lifecycle";
 import { hasUnknown, UNKNOWN } from "../runtime/engine-values";
 import { isJsonObject, sameJson, type JsonObject } from "../basics/json";
@@ -56,7 +56,7 @@ function ruleNamesIn({ rules = {}, exceptions = [] }: Naming, where?: Where): Ru
       return { name, ruleset, argument: "exceptions", property: `exceptions[${index}].skip.${path}` };
     }),
   );
-  return [...overridden, ...skipped].filter(({ name }) => !isId(name));
+  return [...overridden, ...skipped].filter(({ name }) => !ID.is(name));
 }
 
 /** Whether arguments refer to a rule by name, or may do so once their values are known. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { escapeInvisible } from "../basics/printable";
-import { isId } from "../runtime/fields";
+import { ID } from "../runtime/fields";
 import { distance } from "../basics/nearest";
 import { ownMember } from "../basics/json";
 import { pluralize } from "../basics/words";
@@ -56,7 +56,7 @@ export function byRuleName<T>(
  * Returns a rule's ID in lower case, or its name as given. A string that's almost an ID is rejected as a malformed ID.
  */
 export function parseRuleName(given: string, refuse: (reason: string) => void): string {
-  if (isId(given)) return given.toLowerCase();
+  if (ID.is(given)) return given.toLowerCase();
   if (/^[0-9a-f]{16,}$/i.test(given))
     refuse(
       `is not a rule ID (32 hex digits): it has ${pluralize(given.length, "character")}. Find the ID with \`getManagedRuleset\``,

@@ -1,6 +1,6 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
-import { hexId, isId, type LiteralUnion } from "../runtime/fields";
+import { ID, type LiteralUnion } from "../runtime/fields";
 import { record } from "../basics/schemas";
 import { isJsonObject, ownMember, sameJson, type JsonObject } from "../basics/json";
 import { ruleIdOf, ruleName, type RuleIds } from "./rule-names";
@@ -29,7 +29,7 @@ export type SkipArgs =
 /** The ruleset that the resource deploys. */
 const THIS = "this";
 
-export const rulesetId = hexId("a ruleset ID", "Find it with `getManagedRulesets`.");
+export const rulesetId = ID.of("a ruleset ID", "Find it with `getManagedRulesets`.");
 
 const text = z.string().min(1, "is empty. Set it to a ruleset's name or ID");
 
@@ -93,7 +93,7 @@ export type RulesetIds = Readonly<Record<string, string>>;
 export function namesIn(skipped: DeclaredSkip): string[] {
   if (typeof skipped === "string") return [];
   const names = "rulesets" in skipped ? skipped.rulesets : Object.keys(skipped.rules);
-  return names.filter((name) => name !== THIS && !isId(name));
+  return names.filter((name) => name !== THIS && !ID.is(name));
 }
 
 /** Returns the IDs of the rulesets that are skipped, completely or in part. */

@@ -1,4 +1,5 @@
 import type { Context } from "../runtime/lifecycle";
+import { firstOf } from "../basics/words";
 import { nearest } from "../basics/nearest";
 import type { DeclaredOverrides, Exceptions } from "./arguments";
 import { acceptsAction } from "./effective";
@@ -204,7 +205,7 @@ const SHOWN_TAGS = 40;
 function tagHint(tag: string, tags: readonly string[]): string {
   if (tags.length === 0) return "Its rules have no tags";
   const near = nearest(tag, tags);
-  const some = tags.slice(0, SHOWN_TAGS).join(", ");
-  if (near === undefined) return `Its tags: ${some}${tags.length > SHOWN_TAGS ? ", …" : ""}`;
-  return `Did you mean ${JSON.stringify(near)}?`;
+  return near === undefined
+    ? `Its tags: ${firstOf(tags, SHOWN_TAGS)}`
+    : `Did you mean ${JSON.stringify(near)}?`;
 }

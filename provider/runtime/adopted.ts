@@ -18,8 +18,10 @@ export interface Adoption {
   readonly onDestroy: string;
   /** More sentences for the preview's message about the adoption. */
   readonly more?: string;
-  /** More sentences to print after the update has adopted the object. */
-  readonly afterwards?: string;
+  /** The object as the API returns it, if that says when it was created or last changed. */
+  readonly raw?: JsonObject;
+  /** Whether this stack made the object, so that no other entry of its state can have the object's ID. */
+  readonly isOwn?: boolean;
 }
 
 /** The output `adopted`: an existing object that the resource adopted instead of creating one. */
@@ -38,13 +40,7 @@ export const ADOPTED = "adopted";
 /**
  * Returns the inputs that a preview shows as unknown if a create may adopt an object but the preview can't look it up.
  */
-export function pendingAdoption({
-  inputs,
-  isNew,
-}: {
-  readonly inputs: JsonObject;
-  readonly isNew: boolean;
-}): readonly string[] {
+export function pendingAdoption(inputs: JsonObject, isNew: boolean): readonly string[] {
   return isNew && inputs["adopt"] !== "never" ? [ADOPTED] : [];
 }
 
@@ -61,14 +57,26 @@ export function adoptionLine({ what, more }: Adoption, { object, onDestroy, chan
   return [`${what} ${does}.`, `Destroying the resource ${onDestroy}.`, more].filter(Boolean).join(" ");
 }
 
-/** Appends to the object's description when the object was created or last changed. */
-export function withTimestamp(object: string, raw: JsonObject): string {
+/** Describes the object, with when it was created or last changed. */
+export function withTimestamp({ object, raw = {} }: Adoption): string {
   const timeOf = (names: readonly string[]): string | undefined =>
     names.flatMap((name) => (typeof raw[name] === "string" ? [raw[name]] : []))[0];
   const created = timeOf(["created_on", "created_at"]);
   const changed = timeOf(["modified_on", "updated_at", "last_updated"]);
   if (created !== undefined) return `${object} (created ${created})`;
   return changed === undefined ? object : `${object} (last changed ${changed})`;
+}
+
+/**
+ * Returns the hint printed after an adoption. A rename without an alias adopts the object, then drops the old name from
+ * the state. If the update is killed in between, two resources share one ID. The provider can't distinguish a `destroy
+ * --target` of the old resource from any other delete.
+ */
+export function sharedIdHint({ what }: Adoption, id: string): string {
+  return (
+    `${what}: If \`pulumi stack --show-ids --show-urns\` lists ${id} twice after this update, the older entry is left over from an interrupted rename: ` +
+    "run `pulumi up` again, or `pulumi state delete '<its URN>'`. Destroying only the older entry would delete the object that both entries share."
+  );
 }
 
 /** Returns the recorded inputs, with the adoption that took place instead of the one that the preview expected. */

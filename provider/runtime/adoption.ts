@@ -1,5 +1,4 @@
 import type { Adopt } from "./fields";
-import type { Context } from "./lifecycle";
 
 /** Thrown if an existing object may not be adopted with this `adopt` mode. */
 export class AdoptionError extends Error {
@@ -72,26 +71,6 @@ export async function adopt<T>({
   return first;
 }
 
-/**
- * Whether a create may adopt an object. It may if no other resource in this program manages the object. If an unchanged
- * resource manages it, that's the resource being replaced, because two resources can't have the same declaration.
- */
-export function isUnclaimed(ctx: Pick<Context, "holding">, id: string): boolean {
-  return [undefined, "unchanged"].includes(ctx.holding(id));
-}
-
 /** Ends every error about adoption, because the existing object may belong to a resource that was renamed. */
 export const RENAME_HINT =
   'If you renamed or moved this resource, add its old name to its options: aliases: [{ name: "old-name" }].';
-
-/**
- * Returns the hint printed after an adoption. A rename without an alias adopts the object, then drops the old name from
- * the state. If the update is killed in between, two resources share one ID. The provider can't distinguish a `destroy
- * --target` of the old resource from any other delete.
- */
-export function sharedIdHint(id: string): string {
-  return (
-    `If \`pulumi stack --show-ids --show-urns\` lists ${id} twice after this update, the older entry is left over from an interrupted rename: ` +
-    "run `pulumi up` again, or `pulumi state delete '<its URN>'`. Destroying only the older entry would delete the object that both entries share."
-  );
-}

@@ -1,7 +1,8 @@
 import type { z } from "zod";
 import { isAbsent, unlessAbsent } from "../api/errors";
-import { ADOPTED, adoptionLine, withAdopted } from "./adopted";
-import { KEPT, NAME, READ, type ResourceType } from "./resource-type";
+import { ADOPTED, adoptionLine, sharedIdHint, withAdopted } from "./adopted";
+import { HIDDEN, KEPT } from "./hidden";
+import type { ResourceType } from "./resource-type";
 import type { Host } from "./host";
 import { PartialFailure, type State } from "./lifecycle";
 import { IMPACT, revisionOf } from "./impact";
@@ -28,7 +29,7 @@ export async function create<Shape extends z.ZodRawShape, Computed extends objec
       const adopted = adopts === undefined ? undefined : resource.adopted(adopts, inputs, host.redact);
       if (adopts !== undefined && adopted !== undefined) {
         host.say.info(adoptionLine(adopts, adopted));
-        if (adopts.afterwards !== undefined) host.say.info(`${adopts.what}: ${adopts.afterwards}`);
+        if (adopts.isOwn !== true) host.say.info(sharedIdHint(adopts, id));
       }
       return { id, outs: resource.outputs(args, withAdopted(inputs, adopted), computed) };
     }),
@@ -72,8 +73,8 @@ export async function read<Shape extends z.ZodRawShape, Computed extends object>
     : {};
   // A get has no arguments. As its inputs they'd be in plain text, because only its outputs are marked as secrets.
   const inputs =
-    props[READ] === true
-      ? pick(props, [NAME])
+    props[HIDDEN.read] === true
+      ? pick(props, [HIDDEN.name])
       : { ...pick(outputs, resource.argKeys), ...omit(alongside, [IMPACT]), ...record };
   return { id, props: resource.outputs(outputs, alongside, {}), inputs };
 }
@@ -102,7 +103,7 @@ export async function findExisting<Shape extends z.ZodRawShape, Computed extends
   const ctx = host.context(type, resource.about(props));
   const found = await unlessAbsent(() => lifecycle.existing({ ctx, address }));
   if (found === undefined) throw new Error(missing(type, given));
-  return { id: found.id, props: { ...found.outputs, ...pick(props, KEPT), [READ]: true } };
+  return { id: found.id, props: { ...found.outputs, ...pick(props, KEPT), [HIDDEN.read]: true } };
 }
 
 /**

@@ -7,18 +7,6 @@ import type { Context } from "./lifecycle";
  */
 export type BooleanForm = "string" | "boolean";
 
-export interface BooleanMember {
-  /**
-   * Identifies the field and its object, such as `enabled of zone 0d…`. The same field of another object may need the
-   * other form.
-   */
-  readonly key: string;
-  /** The field's JSON pointer in the request body, or only the pointer's prefix if the field has several spellings. */
-  readonly pointer: string;
-  /** Whether a 400 error without a pointer, or with a pointer to the field's parent, may also be about this field. */
-  readonly doubtful: boolean;
-}
-
 /**
  * The form in which to send a field, as far as this operation knows. A form that Cloudflare accepted takes precedence
  * over a form seen in a response.
@@ -28,44 +16,54 @@ interface Known {
   accepted: boolean;
 }
 
-/** Records the form that a response uses for the field. */
-export function noteShownForm(ctx: Context, key: string, form: BooleanForm): void {
-  const known = knownOf(ctx, key);
-  if (!known.accepted) known.form = form;
-}
+/** A boolean field of a request, which is sent in the form that Cloudflare accepts. */
+export class BooleanMember {
+  readonly #known: Known;
 
-/**
- * Sends a field in the form that Cloudflare accepted or returned before; by default, as a string. Tries the other form
- * once after a 400 error that is or may be about the field.
- *
- * @throws the more informative error if both forms are rejected.
- */
-export async function inEitherForm<T>(
-  ctx: Context,
-  member: BooleanMember,
-  send: (form: BooleanForm) => Promise<T>,
-): Promise<T> {
-  const known = knownOf(ctx, member.key);
-  const sendIn = async (form: BooleanForm): Promise<T> => {
-    const result = await send(form);
-    Object.assign(known, { form, accepted: true });
-    return result;
-  };
-  const { form } = known;
-  try {
-    return await sendIn(form);
-  } catch (error) {
-    if (!isRefusal(error) || !mayMean(error, member)) throw error;
+  constructor(
+    { once }: Pick<Context, "once">,
+    /**
+     * Identifies the field and its object, such as `enabled of zone 0d…`. The same field of another object may need the
+     * other form.
+     */
+    key: string,
+    /** The field's JSON pointer in the request body, or only the pointer's prefix if the field has several spellings. */
+    readonly pointer: string,
+    /** Whether a 400 error without a pointer, or with a pointer to the field's parent, may also be about this field. */
+    readonly doubtful: boolean,
+  ) {
+    this.#known = once(`form of ${key}`, (): Known => ({ form: "string", accepted: false }));
+  }
+
+  /** Records the form that a response uses for the field. */
+  noteShown(form: BooleanForm): void {
+    if (!this.#known.accepted) this.#known.form = form;
+  }
+
+  /**
+   * Sends the field in the form that Cloudflare accepted or returned before; by default, as a string. Tries the other
+   * form once after a 400 error that is or may be about the field.
+   *
+   * @throws the more informative error if both forms are rejected.
+   */
+  async send<T>(request: (form: BooleanForm) => Promise<T>): Promise<T> {
+    const sendIn = async (form: BooleanForm): Promise<T> => {
+      const result = await request(form);
+      Object.assign(this.#known, { form, accepted: true });
+      return result;
+    };
+    const { form } = this.#known;
     try {
-      return await sendIn(form === "string" ? "boolean" : "string");
-    } catch (second) {
-      throw isRefusal(second) ? moreTelling(error, second, member) : second;
+      return await sendIn(form);
+    } catch (error) {
+      if (!isRefusal(error) || !mayMean(error, this)) throw error;
+      try {
+        return await sendIn(form === "string" ? "boolean" : "string");
+      } catch (second) {
+        throw isRefusal(second) ? moreTelling(error, second, this) : second;
+      }
     }
   }
-}
-
-function knownOf(ctx: Context, key: string): Known {
-  return ctx.once(`form of ${key}`, (): Known => ({ form: "string", accepted: false }));
 }
 
 function isRefusal(error: unknown): error is ApiError {

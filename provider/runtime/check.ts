@@ -1,6 +1,7 @@
 import { printable } from "../basics/printable";
-import { KEPT, SAVED_PLAN, failureText, type ResourceType } from "./resource-type";
-import { ADOPTED, adoptionLine } from "./adopted";
+import { ADOPTED, adoptionLine, pendingAdoption } from "./adopted";
+import { HIDDEN, KEPT } from "./hidden";
+import { failureText, type ResourceType } from "./resource-type";
 import { IMPACT, revisionOf } from "./impact";
 import type { Host } from "./host";
 import { checkInputs, type CheckFailure } from "./inputs";
@@ -26,8 +27,8 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
 ): Promise<CheckResult> {
   const { lifecycle } = resource;
   const misconfigured = host.settingsProblem();
-  const settings = misconfigured === undefined ? settingsFor(lifecycle, host) : {};
-  const given = { ...settings, ...resource.written(news) };
+  const isDefault = lifecycle.ofAccount === true && misconfigured === undefined;
+  const given = { ...(isDefault && { accountId: host.settings.accountId }), ...resource.written(news) };
   // 1. Each argument by its schema.
   const secrets = resource.secrets(news);
   const {
@@ -72,7 +73,7 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
   if (problems.length === 0 && lifecycle.derive !== undefined && !hasUnknownInputs) {
     const args = hasUnknown(inputs) ? (inputs as Args<Shape>) : resource.args(inputs); // `derive` ignores unknown inputs.
     const ctx = host.context(lifecycle.type, about, host.probe);
-    add(await lifecycle.derive({ ctx, args, olds, hints: resource.hints(news) }));
+    add(await lifecycle.derive({ ctx, args, olds, given: news }));
   }
 
   // 4. Unchanged: earlier computed inputs still hold. What was found doesn't: it was about another operation.
@@ -98,8 +99,8 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
   }
   // 6. Inputs that only the update will know: at an update, no argument is unknown.
   if (!same) {
-    const isSaved = news[SAVED_PLAN] === true;
-    const later = lifecycle.pending?.({ inputs, olds, isNew: isReplaced }) ?? [];
+    const isSaved = news[HIDDEN.savedPlan] === true;
+    const later = pendingInputs(resource, inputs, olds, isReplaced);
     const open = isSaved ? later.filter((key) => lifecycle.informs?.includes(key) === true) : [];
     if (unknown.length > 0 || (isSaved && skipped.length > 0))
       open.push(...later.filter((key) => !(key in inputs)));
@@ -111,7 +112,7 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
   // 7. What was found, for a resource that the update may change: also if it couldn't look whether it will.
   if (!same || collected.hasPendingWork || skipped.length > 0) {
     const { members, record } = await collected.impact(host, olds, pick(inputs, namesOfSecrets(news)));
-    inputs[IMPACT] = news[SAVED_PLAN] === true ? UNKNOWN : record;
+    inputs[IMPACT] = news[HIDDEN.savedPlan] === true ? UNKNOWN : record;
     host.tell(lifecycle.messages?.(members, { name: about.name, args: inputs }) ?? {});
   }
   if (problems.length === 0)
@@ -119,15 +120,26 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
   return { inputs, failures: refusals(host, problems) };
 }
 
+/** Lists the computed inputs that a live check may add. */
+function pendingInputs<Shape extends z.ZodRawShape, Computed extends object>(
+  { lifecycle, computedInputs }: ResourceType<Shape, Computed>,
+  inputs: JsonObject,
+  olds: JsonObject,
+  isNew: boolean,
+): readonly string[] {
+  const own = lifecycle.pending?.({ inputs, olds }) ?? [];
+  return computedInputs.includes(ADOPTED) ? [...own, ...pendingAdoption(inputs, isNew)] : own;
+}
+
 /** Records what the resource declares, and returns failures for what another resource in the program declares as well. */
-function clashes(
-  { type, claims = [] }: Pick<Lifecycle<z.ZodRawShape, object>, "type" | "claims">,
+function clashes<Shape extends z.ZodRawShape>(
+  { type, claims = [] }: Pick<Lifecycle<Shape, object>, "type" | "claims">,
   host: Host,
   { name = "", holder = name }: AboutResource,
   { inputs, valid }: { readonly inputs: JsonObject; readonly valid: ReadonlySet<string> },
 ): CheckFailure[] {
   const known = claims.filter(({ by }) => by.every((key) => valid.has(key)));
-  const found = known.flatMap((rule) => rule.of(pick(inputs, rule.by)));
+  const found = known.flatMap((rule) => rule.of(pick(inputs, rule.by) as Args<Shape>)); // It reads no others.
   return found.flatMap(({ key, clash, warnOnly = false }) => {
     const first = host.record.declare(`${type} ${key}`, { name, holder });
     if (first.holder === holder) return [];
@@ -146,14 +158,6 @@ function isEqual(
   inputs: JsonObject,
 ): boolean {
   return sameJson(olds[key], inputs[key]) || equal?.[key]?.(olds[key], inputs[key], olds) === true;
-}
-
-/** Returns the arguments that default to the stack's settings. */
-function settingsFor(
-  { fromSettings = {} }: Pick<Lifecycle<z.ZodRawShape, object>, "fromSettings">,
-  host: Host,
-): JsonObject {
-  return Object.fromEntries(Object.entries(fromSettings).map(([key, of]) => [key, of(host.settings)]));
 }
 
 const notKnownYet = (names: readonly string[]): string =>

@@ -1,4 +1,4 @@
-import { isId } from "./fields";
+import { ID } from "./fields";
 
 /** A zone or an account. */
 export interface Scope {
@@ -59,7 +59,7 @@ function matched(form: readonly string[], parts: readonly string[]): ObjectAddre
     } else if (expected === JOB) {
       if (!/^\d+$/.test(part)) return undefined;
       id = part;
-    } else if (!isId(part)) return undefined;
+    } else if (!ID.is(part)) return undefined;
     else if (expected === ZONE) scope = { kind: "zone", id: part.toLowerCase() };
     else if (expected === "<account ID>") scope = { kind: "account", id: part.toLowerCase() };
     else id = part.toLowerCase();

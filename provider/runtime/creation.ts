@@ -1,6 +1,12 @@
 import { ApiError, CancelledError } from "../api/errors";
 import { RETRY } from "../api/retry";
-import type { Context } from "./lifecycle";
+
+/** What creating an object needs from its context. */
+interface Context {
+  readonly settings: { readonly maxRetries: number };
+  readonly say: { info(line: string): void; warn(line: string): void };
+  readonly pause: (ms: number) => Promise<void>;
+}
 
 /** Creates an object exactly once, even if responses get lost and lists lag behind. */
 
@@ -9,13 +15,13 @@ const POLL_PAUSES_MS = [0, 500, 1_000, 1_500, 2_500, 3_500];
 
 /** Reads repeatedly, with these pauses, until the result is sufficient. Returns the last result either way. */
 export async function pollUntil<T>(
-  ctx: Pick<Context, "pause">,
+  { pause }: Pick<Context, "pause">,
   read: () => Promise<T>,
   isEnough: (seen: T) => boolean,
   maxReads = POLL_PAUSES_MS.length,
 ): Promise<T> {
   for (let reads = 0; ; reads += 1) {
-    await ctx.pause(POLL_PAUSES_MS[reads] ?? 0);
+    await pause(POLL_PAUSES_MS[reads] ?? 0);
     const seen = await read();
     if (isEnough(seen) || reads + 1 >= maxReads) return seen;
   }
@@ -27,7 +33,7 @@ const MAX_ATTEMPTS = 4;
 /** A message announces waits longer than this. */
 const ANNOUNCE_WAIT_MS = 5_000;
 
-interface Creation<T> {
+export interface Creation<T> {
   /** How messages refer to the object, such as `policy "checkout"`. */
   readonly what: string;
   /** The path of the collection that contains the object. */

@@ -2,10 +2,13 @@ import { isJsonObject } from "../basics/json";
 
 /** Values that have a meaning of their own in the engine's messages and files. */
 
-/** The member that marks an object as a special value in the engine's messages and files. */
-export const WIRE_SIGNATURE = "4dabf18193072939515e22adb298388d";
-/** That member's value for a secret. */
-export const WIRE_SECRET = "1b47061264138c4ac30d75fd1eb44270";
+/** How the engine's messages and files mark a value as secret. */
+export const WIRE_SECRET = {
+  /** The member that marks an object as a special value. */
+  member: "4dabf18193072939515e22adb298388d",
+  /** That member's value for a secret. */
+  mark: "1b47061264138c4ac30d75fd1eb44270",
+} as const;
 
 /** Represents an unknown value in previews, at any depth (@pulumi/pulumi, runtime/rpc). */
 export const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";

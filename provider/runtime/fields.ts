@@ -5,7 +5,7 @@ import { pluralize } from "../basics/words";
 /** Argument schemas that several resources share. */
 
 /** Whether a text has the form of a Cloudflare ID, in upper or lower case. */
-export const isId = (text: string): boolean =>
+const isId = (text: string): boolean =>
   /^[0-9a-f]+$/i.test(text) && text.length === IDENTIFIER.LENGTH_CHARACTERS;
 
 /**
@@ -14,7 +14,7 @@ export const isId = (text: string): boolean =>
  * @param kind what the ID is, such as `a zone ID`.
  * @param advice a sentence that says where to find the ID.
  */
-export const hexId = (kind: string, advice: string): z.ZodType<string, string> =>
+const idOf = (kind: string, advice: string): z.ZodType<string, string> =>
   z
     .string({ error: ({ input }) => (input === undefined ? `is required. ${advice}` : undefined) })
     .transform((text, ctx) => {
@@ -28,12 +28,16 @@ export const hexId = (kind: string, advice: string): z.ZodType<string, string> =
       return z.NEVER;
     });
 
-export const zoneId = hexId("a zone ID", "Find it on the zone's Overview page in the dashboard.");
-
-export const accountId = hexId(
-  "an account ID",
-  'Find it on the Overview page of any zone in the account, or set it for the whole stack with "pulumi config set edgeguard:accountId <id>".',
-);
+/** Cloudflare's IDs: schemas of arguments, and whether a text has their form. */
+export const ID = {
+  is: isId,
+  of: idOf,
+  zone: idOf("a zone ID", "Find it on the zone's Overview page in the dashboard."),
+  account: idOf(
+    "an account ID",
+    'Find it on the Overview page of any zone in the account, or set it for the whole stack with "pulumi config set edgeguard:accountId <id>".',
+  ),
+};
 
 /**
  * One of these values, but any other string also compiles. An argument that comes from a variable, a function or JSON

@@ -5,11 +5,13 @@ import { EdgeApi, type ApiOptions, type Call } from "../api/client";
 import { Connections } from "../api/connections";
 import { CancelledError } from "../api/errors";
 import { printable } from "../basics/printable";
-import { keyedDigest, listOf } from "./impact";
+import { LISTED, keyedDigest } from "./impact";
 import { Seen } from "../api/quote";
 import { RateBudget } from "../api/rate-budget";
 import { Redactor } from "../api/redact";
+import { createOnce, pollUntil } from "./creation";
 import type { AboutResource, Context, Messages } from "./lifecycle";
+import { provesFailure, skippedRead } from "./skipping";
 import { Locks } from "./locks";
 import { OperationRecord } from "./operation-record";
 import { readSettings, secretsIn, SettingsError, type ConfigGetter, type Settings } from "./settings";
@@ -116,27 +118,40 @@ export class Host {
     { name, holder, secrets = [], skipped = [] }: AboutResource = {},
     api = this.api,
   ): Context {
+    const skip = (reason: string): void => {
+      skipped.push(this.redact(reason));
+      this.say.warn(`live check skipped: ${reason}`);
+    };
+    const { settings, say } = this;
+    const waiting = { settings, say, pause: this.#pause };
     return {
       name,
       holder,
       api,
-      settings: this.settings,
-      say: this.say,
+      ...waiting,
       once: this.once,
       forget: (key) => void this.#kept.delete(key),
       redact: this.redact,
       isSecret: (argument) => secrets.includes(argument),
       list: (names, from) =>
         from.some((argument) => secrets.includes(argument))
-          ? listOf(names, (value) => this.keyedDigest(value) ?? "")
-          : listOf(names),
+          ? LISTED.of(names, (value) => this.keyedDigest(value) ?? "")
+          : LISTED.of(names),
       tell: this.tell,
-      skip: (reason) => {
-        skipped.push(this.redact(reason));
-        this.say.warn(`live check skipped: ${reason}`);
+      skip,
+      pollUntil: (read, isEnough, maxReads) => pollUntil(waiting, read, isEnough, maxReads),
+      createOnce: (creation) => createOnce(waiting, creation),
+      unlessForbidden: async (read) => {
+        try {
+          return await read();
+        } catch (error) {
+          if (!provesFailure(error)) throw error;
+          skip(skippedRead(error));
+          return undefined;
+        }
       },
-      pause: this.#pause,
       holding: (id) => this.record.holding(type, id),
+      isUnclaimed: (id) => [undefined, "unchanged"].includes(this.record.holding(type, id)),
       othersHold: (id) => this.record.othersHold(type, id),
     };
   }

@@ -26,12 +26,6 @@ export interface Listed {
   readonly digest: string;
 }
 
-export const listed = members({
-  count: z.int().min(0),
-  names: z.array(z.string()).readonly(),
-  digest: z.string(),
-}) satisfies z.ZodType<Listed>;
-
 /** What every type's record has. */
 export interface ImpactRecord {
   /** What made the record: the check of a preview or an update, or a refresh. */
@@ -46,33 +40,55 @@ export interface ImpactRecord {
   readonly secrets?: string;
 }
 
-/** The schemas of the members that a resource type adds to the record. */
-export type RecordShape = Readonly<Record<string, z.ZodType>>;
+/**
+ * The schemas of the members that a resource type adds to the record. The types in the published declarations are
+ * written out, because those can't import zod.
+ */
+export type RecordShape<Impact = Readonly<Record<string, unknown>>> = {
+  readonly [Name in Exclude<keyof Impact, keyof ImpactRecord>]-?: z.ZodType<Impact[Name]>;
+};
 
-/** The schemas of a record's members. The types in the published declarations are written out, because those can't import zod. */
-export type ShapeOf<Members> = { readonly [Name in keyof Members]-?: z.ZodType<Members[Name]> };
-
-export const RECORD_SHAPE = {
+const base = z.object({
   operation: z.enum(["check", "refresh"]),
   revision: z.int().min(1),
   seen: z.array(z.string()).readonly(),
   skipped: z.array(z.string()).readonly().exactOptional(),
   secrets: z.string().exactOptional(),
-} as const satisfies ShapeOf<ImpactRecord>;
+}) satisfies z.ZodType<ImpactRecord>;
 
-/**
- * Returns a list's first names, count and digest.
- *
- * @param hide returns the keyed digest of names that come from a secret argument.
- */
-export function listOf(all: Iterable<string>, hide?: (value: unknown) => string): Listed {
-  const names = [...all];
-  const count = names.length;
-  const sorted = [...names].sort(compareText);
-  if (hide !== undefined) return { count, names: [], digest: hide(sorted) };
-  const shown = names.slice(0, MOST_NAMES).map((name) => truncate(name, MOST_CHARACTERS));
-  return { count, names: shown, digest: hexDigest(createHash("sha256"), sorted) };
+/** A record, with the members of the resource's type. */
+export type RecordRead = ImpactRecord & { readonly members: JsonObject };
+
+/** Reads the record in a resource's inputs or outputs. Undefined if there's none that this version can read. */
+export function readRecord(bag: JsonObject | undefined, shape: RecordShape = {}): RecordRead | undefined {
+  const given = bag?.[IMPACT];
+  if (!isJsonObject(given)) return undefined;
+  const common = base.safeParse(given);
+  const members = z.object(shape).safeParse(given);
+  return common.success && members.success ? { ...common.data, members: members.data } : undefined;
 }
+
+export const LISTED = {
+  schema: members({
+    count: z.int().min(0),
+    names: z.array(z.string()).readonly(),
+    digest: z.string(),
+  }) satisfies z.ZodType<Listed>,
+
+  /**
+   * Returns a list's first names, count and digest.
+   *
+   * @param hide returns the keyed digest of names that come from a secret argument.
+   */
+  of(all: Iterable<string>, hide?: (value: unknown) => string): Listed {
+    const names = [...all];
+    const count = names.length;
+    const sorted = [...names].sort(compareText);
+    if (hide !== undefined) return { count, names: [], digest: hide(sorted) };
+    const shown = names.slice(0, MOST_NAMES).map((name) => truncate(name, MOST_CHARACTERS));
+    return { count, names: shown, digest: hexDigest(createHash("sha256"), sorted) };
+  },
+};
 
 /** Returns a digest that nobody can compute from a guessed value without the key. */
 export function keyedDigest(key: string, value: unknown): string {

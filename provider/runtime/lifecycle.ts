@@ -4,6 +4,7 @@ import type { Redactor } from "../api/redact";
 import type { Adoption } from "./adopted";
 import type { CompositeId, ObjectAddress } from "./composite-id";
 import type { Listed, RecordShape } from "./impact";
+import type { Creation } from "./creation";
 import type { CheckFailure } from "./inputs";
 import type { Holding } from "./operation-record";
 import type { Settings } from "./settings";
@@ -19,13 +20,6 @@ export interface AboutResource {
   readonly secrets?: readonly string[];
   /** Receives the reasons for skipped live checks. */
   readonly skipped?: string[];
-}
-
-/** A resource's name, with the project and stack of its program. */
-export interface ProgramName {
-  readonly project: string;
-  readonly stack: string;
-  readonly name: string;
 }
 
 /** What every hook receives in addition to its own request. */
@@ -64,10 +58,29 @@ export interface Context {
    * Returns what a resource in this operation does with the object of this type and ID. Undefined if none manages it.
    */
   holding(id: string): Holding | undefined;
+  /**
+   * Whether a create may adopt an object. It may if no other resource in this program manages the object. If an
+   * unchanged resource manages it, that's the resource being replaced, because two resources can't have the same
+   * declaration.
+   */
+  isUnclaimed(id: string): boolean;
   /** Whether a resource of this type with another provider manages or reads the object with this ID, or a part of it. */
   othersHold(id: string): boolean;
   /** Waits. Ends early if the operation is aborted. */
   pause(ms: number): Promise<void>;
+  /**
+   * Reads repeatedly, with growing pauses, until the result is sufficient. Returns the last result either way.
+   *
+   * @param maxReads by default, 6 reads in nine seconds.
+   */
+  pollUntil<T>(read: () => Promise<T>, isEnough: (seen: T) => boolean, maxReads?: number): Promise<T>;
+  /** Creates an object exactly once, even if responses get lost and lists lag behind. */
+  createOnce<T>(creation: Creation<T>): Promise<T>;
+  /**
+   * Reads data that's only for the reviewer's information. If a permission or plan is missing, that's a warning, not a
+   * failure.
+   */
+  unlessForbidden<T>(read: () => Promise<T>): Promise<T | undefined>;
 }
 
 /** What checking a resource in a preview finds: computed inputs, failures, and members of the record. */
@@ -111,10 +124,10 @@ export interface Claim {
 }
 
 /** Determines what a resource claims from some of its arguments, once all of them are known and valid. */
-export interface ClaimRule {
+export interface ClaimRule<Args> {
   /** Arguments that the claims depend on, whether or not they're set. */
-  readonly by: readonly string[];
-  of(known: JsonObject): readonly Claim[];
+  readonly by: readonly (keyof Args & string)[];
+  of(args: Args): readonly Claim[];
 }
 
 /** A check that involves several arguments. It's skipped as long as an argument that it `needs` is unknown. */
@@ -139,29 +152,28 @@ export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object>
   extends Data<Shape, Computed>, Hooks<Shape, Computed> {}
 
 /** The parts of a lifecycle that don't depend on the types of its arguments, for the classes and the provider plugin. */
-export interface Facts {
-  readonly type: string;
-  readonly compositeId: CompositeId;
-  readonly importedWith?: string;
-  readonly args: { readonly shape: Readonly<Record<string, unknown>> };
-  readonly computed: { readonly shape: Readonly<Record<string, unknown>> };
-  readonly computedInputs?: readonly string[];
-  readonly replaceOn: readonly string[];
-  readonly compared?: { readonly ignore: readonly string[] };
-  readonly fromSettings?: Readonly<Record<string, unknown>>;
-  readonly secret?: Readonly<Record<string, unknown>>;
-  readonly secretOutputs?: readonly string[];
-  readonly derivedFrom?: Readonly<Record<string, readonly string[]>>;
-  readonly named?: (about: ProgramName) => JsonObject;
-  readonly claims?: readonly ClaimRule[];
-}
+export type Facts = Pick<
+  Data<z.ZodRawShape, object>,
+  | "type"
+  | "schemaVersion"
+  | "compositeId"
+  | "importedWith"
+  | "computedInputs"
+  | "inputsOnly"
+  | "replaceOn"
+  | "compared"
+  | "ofAccount"
+  | "secret"
+  | "secretOutputs"
+  | "derivedFrom"
+  | "named"
+> &
+  Readonly<Record<"args" | "computed", { readonly shape: Readonly<Record<string, unknown>> }>>;
 
 /** A declaration whose arguments may be unknown. */
 interface Declared {
   readonly inputs: JsonObject;
   readonly olds: JsonObject;
-  /** Whether the update will or may create the object. */
-  readonly isNew: boolean;
 }
 
 interface Data<Shape extends z.ZodRawShape, Computed extends object> {
@@ -214,10 +226,8 @@ interface Data<Shape extends z.ZodRawShape, Computed extends object> {
   readonly equal?: Readonly<
     Partial<Record<string, (before: unknown, after: unknown, recorded: JsonObject) => boolean>>
   >;
-  /** Names of additional inputs that the class passes to the check. They begin with underscores and aren't recorded. */
-  readonly hints?: readonly string[];
-  /** Arguments that default to one of the stack's settings. */
-  readonly fromSettings?: Readonly<Record<string, (settings: Settings) => unknown>>;
+  /** Whether `accountId` defaults to the setting. */
+  readonly ofAccount?: boolean;
   /** The names that the program uses for arguments that the class renames, for error messages. */
   readonly writtenAs?: (given: JsonObject) => Readonly<Record<string, string>>;
   /** Arguments that replace the resource if they change. */
@@ -234,9 +244,9 @@ interface Data<Shape extends z.ZodRawShape, Computed extends object> {
   /** Arguments that may still be unknown when `derive` is called. It receives them as the engine sends them. */
   readonly deriveWithout?: readonly (keyof Shape & string)[];
   /** Arguments with a default that depends on the program and stack, such as names. */
-  readonly named?: (about: ProgramName) => JsonObject;
+  readonly named?: (about: Record<"project" | "stack" | "name", string>) => JsonObject;
   /** What a resource claims: objects that only one resource in a program may manage. */
-  readonly claims?: readonly ClaimRule[];
+  readonly claims?: readonly ClaimRule<Args<Shape>>[];
   /** A warning about what's lost if another resource adopts the object without an alias. */
   readonly lostOnHandOver?: string;
   /** Returns the lock key for work that this process must not do twice at the same time. */
@@ -255,8 +265,8 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
     readonly ctx: Context;
     readonly args: Args<Shape>;
     readonly olds: JsonObject;
-    /** The additional inputs that the class passed to the check. They aren't recorded. */
-    readonly hints: JsonObject;
+    /** The inputs as the engine sent them, including what isn't an argument. */
+    readonly given: JsonObject;
   }): Promise<Findings>;
   /** 3. Called by check: whether `live` is called in every preview, not only for a new or changed resource. */
   liveAlways?(args: Args<Shape>): boolean;
@@ -346,11 +356,4 @@ export class PartialFailure<Computed extends object> extends Error {
   ) {
     super(reason);
   }
-}
-
-/** Returns the lifecycle unchanged, with its types inferred. */
-export function defineLifecycle<Shape extends z.ZodRawShape, Computed extends object>(
-  lifecycle: Lifecycle<Shape, Computed>,
-): Lifecycle<Shape, Computed> {
-  return lifecycle;
 }

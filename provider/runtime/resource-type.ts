@@ -2,38 +2,14 @@ import { z } from "zod";
 import { Redactor } from "../api/redact";
 import { VERSION } from "../version";
 import { IMPACT } from "./impact";
-import { ADOPTED, adoptedOf, type Adopted, type Adoption } from "./adopted";
+import { adoptedOf, withTimestamp, type Adopted, type Adoption } from "./adopted";
 import { checkInputs, type CheckFailure } from "./inputs";
-import type { AboutResource, Args, Lifecycle, State } from "./lifecycle";
+import type { AboutResource, Args, Facts, Lifecycle, State } from "./lifecycle";
 import { changesOf } from "./changes";
-import { keysIn, memberNamesIn, namesOfSecrets, redactStrings, SECRETS } from "./secrets";
+import { HIDDEN, KEPT } from "./hidden";
+import { keysIn, memberNamesIn, namesOfSecrets } from "./secrets";
 import { canonicalJson, isJsonObject, omit, ownMember, pick, type JsonObject } from "../basics/json";
 
-/** The input that contains the provider's code. */
-export const PROVIDER = "__provider";
-/**
- * The input with the resource's name in the program, for messages. After a rename with an alias, the outputs keep the old
- * name until the next update.
- */
-export const NAME = "__resourceName";
-/**
- * The output by which a refresh recognizes an object that the program reads with `get`. The engine passes only the
- * outputs to a refresh.
- */
-export const READ = "__read";
-/**
- * Inputs that are recorded in addition to the arguments. The engine doesn't display names that begin with underscores.
- */
-export const KEPT = [SECRETS, NAME, READ] as const;
-/**
- * The input with which the class signals that this preview makes a saved plan. It's never recorded, because in an
- * update nothing may be unknown.
- */
-export const SAVED_PLAN = "__savedPlan";
-/**
- * The input by which a check tells resources with the same name apart: the URN, or a part of it. It's never recorded.
- */
-export const HOLDER = "__holder";
 const SCHEMA_VERSION = "schemaVersion";
 
 /** A resource type: its lifecycle, and conversions between inputs, arguments, recorded state and outputs. */
@@ -50,8 +26,7 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
 
   /** Returns what the user wrote, without the inputs that the class, the engine and the check add. */
   written(inputs: JsonObject): JsonObject {
-    const { hints = [] } = this.lifecycle;
-    return omit(inputs, [PROVIDER, SAVED_PLAN, HOLDER, ...KEPT, ...hints, ...this.computedInputs]);
+    return omit(inputs, [...Object.values(HIDDEN), ...this.computedInputs]);
   }
 
   /** Whether a read is for `get`. If so, the engine passes only the inputs that the class itself adds. */
@@ -59,14 +34,9 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
     return Object.keys(props).every((name) => name.startsWith("__"));
   }
 
-  /** Returns the inputs other than arguments that the class passes to the check. */
-  hints(inputs: JsonObject): JsonObject {
-    return pick(inputs, this.lifecycle.hints ?? []);
-  }
-
   /** Returns the resource's name in the program, and its secret arguments. */
   about(bag: JsonObject): AboutResource {
-    const { [NAME]: name, [HOLDER]: holder = name } = bag;
+    const { [HIDDEN.name]: name, [HIDDEN.holder]: holder = name } = bag;
     return { name: textOf(name), holder: textOf(holder), secrets: this.secrets(bag) };
   }
 
@@ -87,7 +57,7 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
   /** Reads the recorded state, without the last update's impact: a refresh would report it as its own. */
   state(outputs: JsonObject): State<Shape, Computed> {
     const parsed = this.#recorded.safeParse(
-      omit(this.upgraded(outputs), [PROVIDER, ...KEPT, SCHEMA_VERSION, IMPACT]),
+      omit(this.upgraded(outputs), [...Object.values(HIDDEN), SCHEMA_VERSION, IMPACT]),
     );
     if (parsed.success) return parsed.data;
     const issue = parsed.error.issues[0];
@@ -113,7 +83,7 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
    */
   partialOutputs(inputs: JsonObject, computed: object, reached: JsonObject = {}): Record<string, unknown> {
     const outputs = this.outputs({ ...pick(inputs, this.argKeys), ...reached }, inputs, computed);
-    return { ...outputs, [PROVIDER]: inputs[PROVIDER] };
+    return { ...outputs, [HIDDEN.provider]: inputs[HIDDEN.provider] };
   }
 
   /** Converts recorded outputs to the current format. */
@@ -167,10 +137,10 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
     const hiders = new Map<string, (redactor: Redactor, value: unknown) => void>();
     for (const name of this.secrets(...bags)) {
       const members = bags.flatMap((bag) => [...memberNamesIn(bag[name])]);
-      for (const member of members) hiders.set(snakeCase(member), redactStrings);
+      for (const member of members) hiders.set(snakeCase(member), hideStrings);
     }
     for (const name of this.secrets(...bags))
-      hiders.set(snakeCase(name), ownMember(this.lifecycle.secret ?? {}, name) ?? redactStrings);
+      hiders.set(snakeCase(name), ownMember(this.lifecycle.secret ?? {}, name) ?? hideStrings);
     const hide = (value: unknown): void => {
       if (Array.isArray(value)) value.forEach(hide);
       else if (isJsonObject(value))
@@ -193,27 +163,23 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
       isSecret: (name) => this.secrets(inputs).includes(name),
       isSame: (name, before, after) => equal?.[name]?.(before, after, adoption.found) === true,
     });
-    return adoptedOf({ ...adoption, object: redact(adoption.object) }, changes);
+    return adoptedOf({ ...adoption, object: redact(withTimestamp(adoption)) }, changes);
   }
 
   /** Returns a key that identifies a declaration within the operation. */
   fingerprint(inputs: JsonObject): string {
-    return `${this.lifecycle.type} ${canonicalJson(omit(inputs, [PROVIDER]))}`;
+    return `${this.lifecycle.type} ${canonicalJson(omit(inputs, [HIDDEN.provider]))}`;
   }
 }
 
 const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
-/** Returns the names of a type's computed inputs, including the record, and `adopted` if the type can adopt. */
-export function computedInputsOf({
-  args,
-  computedInputs = [],
-}: {
-  readonly args: { readonly shape: object };
-  readonly computedInputs?: readonly string[];
-}): readonly string[] {
-  return [...computedInputs, IMPACT, ...("adopt" in args.shape ? [ADOPTED] : [])];
+/** Returns the names of a type's computed inputs, including the record. */
+export function computedInputsOf({ computedInputs = [] }: Pick<Facts, "computedInputs">): readonly string[] {
+  return [...computedInputs, IMPACT];
 }
+
+const hideStrings = (redactor: Redactor, value: unknown): void => redactor.addStrings(value);
 
 const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 

@@ -2,12 +2,13 @@ import * as pulumi from "@pulumi/pulumi";
 import { checkCompositeId, ownId, refuseImport } from "./existing";
 import { forwarder } from "./forwarder";
 import { checkStackConfig, makesSavedPlan, refusal } from "./program";
-import { computedInputsOf, HOLDER, NAME, SAVED_PLAN } from "./resource-type";
-import { SECRETS } from "./secrets";
+import { HIDDEN } from "./hidden";
+import { computedInputsOf } from "./resource-type";
 import { kindOf, TYPE_PREFIXES } from "./type-tokens";
 import type { JsonObject } from "../basics/json";
 import type { z } from "zod";
 import type { Args as Canonical, Facts, Lifecycle } from "./lifecycle";
+import { verbsOf, type Verbs } from "./verbs";
 
 /**
  * The base of every resource class: a dynamic resource. The provider code that it sends is a string that never changes,
@@ -45,10 +46,10 @@ abstract class EdgeResource extends pulumi.CustomResource {
               ...asOutputs(args),
               ...secretMarkers(args, data),
               ...savedPlanMarker(),
-              [HOLDER]: holderOf(name, opts),
+              [HIDDEN.holder]: holderOf(name, opts),
             }),
-        [NAME]: name,
-        __provider: forwarder(type),
+        [HIDDEN.name]: name,
+        [HIDDEN.provider]: forwarder(type),
       },
       {
         ...opts,
@@ -63,7 +64,7 @@ abstract class EdgeResource extends pulumi.CustomResource {
 
 /** Returns the input that signals to the check that this preview makes a saved plan. Empty otherwise. */
 function savedPlanMarker(): Record<string, true> {
-  return makesSavedPlan(process.env) && pulumi.runtime.isDryRun() ? { [SAVED_PLAN]: true } : {};
+  return makesSavedPlan(process.env) && pulumi.runtime.isDryRun() ? { [HIDDEN.savedPlan]: true } : {};
 }
 
 /** Returns what tells the resource apart from one with the same name in another type of component. */
@@ -112,39 +113,49 @@ export interface ReadableClass {
   ): T;
 }
 
-/**
- * Creates the base of one resource class. The base has every argument as an output, so the class declares only computed
- * outputs.
- */
-export function edgeResource<Args extends object>() {
-  return <Shape extends z.ZodRawShape, Computed extends object>(
-    lifecycle: Lifecycle<Shape, Computed>,
-  ): ResourceBase<Args, Canonical<Shape>> => {
-    const type = TYPE_PREFIXES.dynamic + lifecycle.type;
-    abstract class Base extends EdgeResource {
-      static readonly __pulumiType = type;
+/** A resource type: what the engine calls, and the base of its class. */
+export interface DefinedResource<Shape extends z.ZodRawShape> {
+  /** The provider's methods, with the type's facts. */
+  readonly verbs: Verbs;
+  /** Returns the base class, which has every argument as an output. The class declares only computed outputs. */
+  base<Args extends object>(): ResourceBase<Args, Canonical<Shape>>;
+}
 
-      // Doesn't use `this`, because @pulumi/policy calls it as a standalone function.
-      static override isInstance(value: unknown): value is Base {
-        if (typeof value !== "object" || value === null) return false;
-        const token: unknown = Reflect.get(value, "__pulumiType");
-        return typeof token === "string" && kindOf(token) === lifecycle.type;
-      }
+/** Defines a resource type by its lifecycle. */
+export function defineResource<Shape extends z.ZodRawShape, Computed extends object>(
+  lifecycle: Lifecycle<Shape, Computed>,
+): DefinedResource<Shape> {
+  const verbs = verbsOf(lifecycle);
+  const { facts } = verbs;
+  const type = TYPE_PREFIXES.dynamic + facts.type;
+  return {
+    verbs,
+    base: <Args extends object>() => {
+      abstract class Base extends EdgeResource {
+        static readonly __pulumiType = type;
 
-      static get<T>(
-        this: new (name: string, args: object, opts: pulumi.CustomResourceOptions) => T,
-        name: string,
-        id: pulumi.Input<pulumi.ID>,
-        opts: pulumi.CustomResourceOptions = {},
-      ): T {
-        return new this(name, {}, { ...opts, id });
-      }
+        // Doesn't use `this`, because @pulumi/policy calls it as a standalone function.
+        static override isInstance(value: unknown): value is Base {
+          if (typeof value !== "object" || value === null) return false;
+          const token: unknown = Reflect.get(value, "__pulumiType");
+          return typeof token === "string" && kindOf(token) === facts.type;
+        }
 
-      constructor(name: string, args: object, opts?: pulumi.CustomResourceOptions) {
-        super(lifecycle, name, args, opts);
+        static get<T>(
+          this: new (name: string, args: object, opts: pulumi.CustomResourceOptions) => T,
+          name: string,
+          id: pulumi.Input<pulumi.ID>,
+          opts: pulumi.CustomResourceOptions = {},
+        ): T {
+          return new this(name, {}, { ...opts, id });
+        }
+
+        constructor(name: string, args: object, opts?: pulumi.CustomResourceOptions) {
+          super(facts, name, args, opts);
+        }
       }
-    }
-    return Base as unknown as ResourceBase<Args, Canonical<Shape>>; // The engine sets the outputs.
+      return Base as unknown as ResourceBase<Args, Canonical<Shape>>; // The engine sets the outputs.
+    },
   };
 }
 
@@ -176,7 +187,7 @@ function secretMarkers(
     given[output] = pulumi.output(isSecret.then((is) => (is ? pulumi.secret("") : undefined)));
   }
   const others = names.then((found) => found.filter((name) => !Object.hasOwn(secret, name)));
-  given[SECRETS] = pulumi.output(others.then((found) => (found.length === 0 ? undefined : found)));
+  given[HIDDEN.secrets] = pulumi.output(others.then((found) => (found.length === 0 ? undefined : found)));
   return given;
 }
 

@@ -1,15 +1,9 @@
-import { EVERYDAY_WORD, stringsIn, type Redactor } from "../api/redact";
+import { HIDDEN } from "./hidden";
 import { isJsonObject, type JsonObject } from "../basics/json";
-
-/**
- * The input that names a program's secret arguments. The engine doesn't display inputs whose names begin with
- * underscores. Every state contains this one, so its name never changes.
- */
-export const SECRETS = "__secrets";
 
 /** Returns the arguments that the program made secret, which the class lists in the inputs. */
 export function namesOfSecrets(bag: JsonObject): readonly string[] {
-  const names = bag[SECRETS];
+  const names = bag[HIDDEN.secrets];
   return Array.isArray(names) ? names.filter((name) => typeof name === "string") : [];
 }
 
@@ -32,8 +26,3 @@ export function* memberNamesIn(value: unknown): Generator<string> {
 }
 
 const MEMBER_NAME = /^[a-z_]+$/i;
-
-/** Hides the strings of an argument that may contain anything. */
-export function redactStrings(redactor: Redactor, value: unknown): void {
-  for (const text of stringsIn(value)) if (!EVERYDAY_WORD.test(text)) redactor.addValue(text);
-}

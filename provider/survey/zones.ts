@@ -3,7 +3,7 @@ import type { EdgeApi } from "../api/client";
 import { ApiError } from "../api/errors";
 import { byPage } from "../api/pages";
 import { ZONES } from "../limits";
-import { isId } from "../runtime/fields";
+import { ID } from "../runtime/fields";
 import { CommandError } from "../terminal/errors";
 import type { ListedAccount, ListedZone } from "./model";
 import { textOf } from "./readable";
@@ -127,7 +127,7 @@ async function readOne(
   account: string | undefined,
 ): Promise<FoundZone> {
   const what = `Reading zone ${key}`;
-  if (!isId(key)) {
+  if (!ID.is(key)) {
     if (isRefused) throw new CommandError(`zone ${JSON.stringify(key)} can't be looked up by name. ${NEEDS}`);
     const query = { name: key, "account.id": account };
     const [first, ...more] = (await api.list("/zones", { what, record, query })).records.map(toZone);

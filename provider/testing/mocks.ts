@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
 import { REGISTER } from "../register";
 import { Host } from "../runtime/host";
-import { markMocks, type MockedRun } from "../runtime/mocked-run";
+import { markMocks } from "../runtime/mocked-run";
 import { kindOf } from "../runtime/type-tokens";
 import { isJsonObject, omit, ownMember, type JsonObject } from "../basics/json";
 import { UNKNOWN } from "../runtime/engine-values";
@@ -171,7 +171,7 @@ export class Checker implements pulumi.runtime.Mocks {
     args: pulumi.runtime.MockResourceArgs,
     given: JsonObject,
   ): Promise<pulumi.runtime.MockResourceResult> {
-    const state = omit(given, []);
+    const state = omit(given);
     const result = await (this.#options.mocks?.newResource?.(args) ?? {
       id: args.custom === true && !pulumi.runtime.isDryRun() ? madeUpId(args.type, args.name) : undefined,
       state,
@@ -185,7 +185,7 @@ export class Checker implements pulumi.runtime.Mocks {
  * Returns the settings for lookups in a test. Without a local API, lookups fail, because they would need a real
  * credential.
  */
-export function lookupsOf({ api }: CheckedMocksOptions): MockedRun {
+export function lookupsOf({ api }: CheckedMocksOptions): Parameters<typeof markMocks>[1] {
   const problem =
     api === undefined
       ? "a lookup in a unit test needs an API to read from. Pass { api: await startLocalApi() } to runProgram or checkedMocks."
@@ -197,7 +197,7 @@ export function lookupsOf({ api }: CheckedMocksOptions): MockedRun {
  * Returns the settings that the program's configuration can't change. With a local API, its token is the only
  * credential.
  */
-function fixedSettings(api: ApiAddress | undefined): MockedRun["fixed"] {
+function fixedSettings(api: ApiAddress | undefined): ReadonlyMap<string, string | undefined> {
   if (api === undefined) return new Map([["edgeguard:liveChecks", "false"]]);
   return new Map([
     ["edgeguard:baseUrl", api.url],

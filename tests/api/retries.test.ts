@@ -357,7 +357,7 @@ describe("when the rate budget is used up", () => {
     const patient = failureOf(budget.take({ signal: controller.signal }));
     const hasty = failureOf(budget.take({ maxWaitMs: 2000 }));
     budget.pause(60_000);
-    expect((await hasty).name).toBe("WaitTooLongError");
+    expect((await hasty).name).toBe("NotSentError");
     controller.abort();
     await patient;
   });

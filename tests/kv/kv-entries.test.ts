@@ -151,6 +151,10 @@ describe("KvEntries", () => {
     expect(await new Operation(api).refusals(TYPE, { accountId, namespaceId })).toEqual([
       expect.stringMatching(/set exactly one of entries, file and directory; none is set/),
     ]);
+    const two = { file: "a", directory: "b" };
+    expect(await new Operation(api).refusals(TYPE, { accountId, namespaceId, ...two })).toEqual([
+      expect.stringMatching(/set exactly one of entries, file and directory; file and directory are set/),
+    ]);
   });
 });
 

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { catalogOf, type Catalog, type Row } from "../../provider/kv/catalog";
 import { digest, type Entry, type RecordedEntry, recordOf } from "../../provider/kv/entry";
-import { decodeManifest, encodeManifest, ManifestError, type Manifest } from "../../provider/kv/manifest";
+import { decodeManifest, encodeManifest, type Manifest } from "../../provider/kv/manifest";
 import { compare } from "../../provider/kv/converge";
 import { summaryOf } from "../../provider/kv/impact";
 import { openSource } from "../../provider/kv/declaration";
-import { listOf } from "../../provider/runtime/impact";
+import { LISTED } from "../../provider/runtime/impact";
 
 /** Repeatable numbers, so that a failing run can be repeated. */
 function random(seed: number): (below: number) => number {
@@ -98,7 +98,6 @@ describe("the manifest", () => {
       damaged.push(copy.toString("base64"));
     }
     for (const bad of damaged) {
-      await expect(decodeManifest(bad)).rejects.toThrow(ManifestError);
       await expect(decodeManifest(bad)).rejects.toThrow(
         /^The manifest \(the record of written keys\) in the state is damaged: its checksum doesn't match, so it was truncated or changed\. Restore the state/,
       );
@@ -118,7 +117,6 @@ describe("the manifest", () => {
     const body = Buffer.concat([Buffer.from([1, 0, 0, 0, 4]), Buffer.from("none")]);
     const sum = createHash("sha256").update(body).digest().subarray(0, 8);
     const text = Buffer.concat([body, sum]).toString("base64");
-    await expect(decodeManifest(text)).rejects.toThrow(ManifestError);
     await expect(decodeManifest(text)).rejects.toThrow(
       /^This version of pulumi-edgeguard can't read the manifest \(the record of written keys\) in the state\. Install/,
     );
@@ -257,7 +255,7 @@ describe("the preview's summary line", () => {
     ],
     ["the start of a long key", ["k".repeat(150)], [], [], `+1 ~0 -0 (+${"k".repeat(99)}…)`],
   ])("shows %s", (_title, added, changed, removed, expected) => {
-    const lists = { added: listOf(added), changed: listOf(changed), removed: listOf(removed) };
+    const lists = { added: LISTED.of(added), changed: LISTED.of(changed), removed: LISTED.of(removed) };
     expect(summaryOf(lists)).toBe(expected);
   });
 });

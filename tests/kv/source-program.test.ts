@@ -161,12 +161,6 @@ describe("inline entries", () => {
 
 describe("refuses arguments", () => {
   test.each<[string, Declaration, string]>([
-    ["without a source", {}, "set exactly one of entries, file and directory; none is set"],
-    [
-      "with two sources",
-      { file: "a", directory: "b" },
-      "set exactly one of entries, file and directory; file and directory are set",
-    ],
     [
       "with a default TTL that's too short",
       { entries: {}, defaults: { expirationTtl: 10 } },

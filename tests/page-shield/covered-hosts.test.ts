@@ -8,6 +8,7 @@ test.each<[string, string[] | undefined]>([
   ['http.host eq "a.example" and starts_with(http.request.uri.path, "/pay")', ["a.example"]],
   ['http.host in {"a.example" "b.example"} and http.host eq "b.example"', ["b.example"]],
   ["false", []],
+  ['http.host in {"a.example"} and not http.host eq "a.example"', []],
   // May be pages of any host.
   ["true", undefined],
   ['http.host eq "a.example" or http.request.uri.path eq "/pay"', undefined],

@@ -614,12 +614,15 @@ describe("wouldBlock", () => {
     });
   });
 
-  test("hides the values of query parameters, which may be credentials", async () => {
-    const url = "https://cdn.example/x.js?key=canary&v#canary";
+  test("hides the username and the values of query parameters, which may be credentials", async () => {
+    const url = "https://canary:canary@cdn.example/x.js?key=canary&v#canary";
     b.api.detect(zones.shop, { scripts: [{ url, host: "shop.example" }] }, "replace");
     const op = b.operation();
     const { inputs } = await op.preview(TYPE, { ...shop(), expression: "true", value: "script-src 'self'" });
-    expect(blockedIn(inputs)).toMatchObject({ count: 1, scripts: ["https://cdn.example/x.js?key=…&…"] });
+    expect(blockedIn(inputs)).toMatchObject({
+      count: 1,
+      scripts: ["https://[secret]@cdn.example/x.js?key=…&…"],
+    });
     expect(JSON.stringify([inputs, op.said, op.warned])).not.toContain("canary");
   });
 

@@ -565,6 +565,23 @@ describe("what matched no request before can't lose anything:", () => {
     expect(kinds("true")).toContain(title.includes("look") ? "unseen a" : "unprotect a");
   });
 
+  test("a deleted rule that its own exception skips, unless an update of it was interrupted", () => {
+    const skipping = (skip: unknown, more: object = {}): string[] => {
+      const old = {
+        ...rule,
+        expression: "ssl",
+        exceptions: [{ expression: 'ssl or http.host eq "a"', skip }],
+      };
+      const step = stepOf("delete", "ManagedRulesetOverride", "a", { old, outputs });
+      return dangersOf({ ...step, oldState: { ...step.oldState, ...more } });
+    };
+    for (const skip of ["all", "this"]) expect(skipping(skip)).toEqual(["delete a"]);
+    const kept = ["unprotect a", "delete a"];
+    expect(skipping({ rules: { this: ["920272"] } })).toEqual(kept);
+    expect(skipping({ rulesets: ["another"] })).toEqual(kept);
+    expect(skipping("all", { initErrors: ["the update was interrupted"] })).toEqual(kept);
+  });
+
   test("but fields that this version doesn't know may still have an effect", () => {
     const old = { ...policy, expression: "false", extra: { mode: 1 } };
     expect(dangersOf(changed("PageShieldPolicy", old, { extra: { mode: 2 } }))).toEqual(["unprotect a"]);
@@ -590,6 +607,8 @@ describe("the report compares by meaning:", () => {
     '(http.host eq "a" or http.host eq "b") and ssl',
   ];
   const job = { zoneId: ZONE, dataset: "http_requests", destinationShown: "s3://logs" };
+  const rule = { zoneId: ZONE, ruleset: { id: "4814384a9e5d4991b9815dcfc25d2f1f" } };
+  const exceptions = [{ expression: "ssl", skip: "this" }];
   const until = (time: string): string =>
     JSON.stringify({ where: { key: "EdgeEndTimestamp", operator: "lt", value: time } });
 
@@ -622,10 +641,41 @@ describe("the report compares by meaning:", () => {
       { ...job, filter: until("1600000000000") },
       ["unprotect it"],
     ],
+    [
+      "settings for reports change nothing while Page Shield is disabled",
+      "PageShieldSettings",
+      { zoneId: ZONE, enabled: false, useReportingEndpoint: true },
+      { zoneId: ZONE, enabled: false, useReportingEndpoint: false },
+      [],
+    ],
+    [
+      "a rule that matches no request may move behind any exception",
+      "ManagedRulesetOverride",
+      { ...rule, expression: 'ssl and http.host eq "a" and not ssl', position: "first", exceptions },
+      { ...rule, expression: 'ssl and http.host eq "a" and not ssl', position: "last", exceptions },
+      [],
+    ],
+    [
+      "exceptions that move to the front may skip the rules of another program",
+      "ManagedRulesetOverride",
+      { ...rule, exceptions },
+      { ...rule, exceptions, position: "first" },
+      ["unprotect it"],
+    ],
   ])("%s", (_, kind, old, next, dangers) => {
     expect(
       dangersOf(stepOf("update", kind, "it", { old: { ...old }, new: { ...next, ...found() } })),
     ).toEqual(dangers);
+  });
+
+  test.each<[string, object, string[]]>([
+    ["latest", {}, []],
+    ["pinned", { version: "88" }, ["unprotect it"]],
+  ])('declaring version: "latest" on a rule that runs the %s version', (_, known, dangers) => {
+    const old = { ...rule, exceptions };
+    const next = { ...old, version: "latest", ...found() };
+    const step = stepOf("update", "ManagedRulesetOverride", "it", { old, new: next, outputs: { known } });
+    expect(dangersOf(step)).toEqual(dangers);
   });
 });
 

@@ -160,6 +160,28 @@ describe("on a zone,", () => {
     expect(await order()).toEqual(["managed/exception/1", "managed", "owasp"]);
   });
 
+  test("a new exception is reported if it skips what another rule behind it runs", async () => {
+    const off = declare("managed", { ...MANAGED, enabled: false });
+    const recorded = await new Operation(api).up(TYPE, off);
+    const dangers = async (skip: unknown, more: JsonObject = {}): Promise<string[]> => {
+      const next = { ...off, exceptions: [{ expression: API_PATH, skip }], ...more };
+      const { inputs } = await new Operation(api).preview(TYPE, next, recorded);
+      const sides = { old: recorded.inputs, outputs: recorded.outputs, new: inputs };
+      return dangersOf(stepOf("update", TYPE, "managed", sides));
+    };
+    expect(await dangers("all")).toEqual([]);
+    await new Operation(api).up(TYPE, declare("owasp", OWASP));
+    expect(await dangers("all")).toEqual([
+      `managed: "Cloudflare Managed Ruleset" gets an exception: ${EXCEPTION}`,
+    ]);
+    expect(await dangers("this")).toEqual([]);
+    expect(await dangers("all", { position: "last" })).toEqual([]);
+    await new Operation(api).up(TYPE, declare("another", { ...MANAGED, expression: "ssl" }));
+    expect(await dangers("this")).toEqual([
+      'managed: "Cloudflare Managed Ruleset" gets an exception: "starts_with(http.request.uri.path, \\"/api/\\")" skips "this ruleset"',
+    ]);
+  });
+
   test("a rule stays where it is if its neighbor only gets another ref", async () => {
     const up = (declared: JsonObject, recorded?: Recorded): Promise<Recorded> =>
       new Operation(api).up(TYPE, declared, recorded);

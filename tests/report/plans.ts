@@ -5,7 +5,7 @@ import { SEEN as PAGE_SHIELD } from "../../provider/page-shield/impact";
 import { reportDrift } from "../../provider/report/index";
 import { SEEN as LOGPUSH } from "../../provider/logpush/impact";
 import { SEEN as RULESETS } from "../../provider/rulesets/impact";
-import { listOf, type Listed } from "../../provider/runtime/impact";
+import { LISTED, type Listed } from "../../provider/runtime/impact";
 import type { JsonObject } from "../../provider/basics/json";
 
 /** Plans: the recorded ones, and small ones that are made where a case cannot be recorded. */
@@ -107,7 +107,7 @@ export const found = (members: JsonObject = {}): { readonly impact: JsonObject }
   impact: { operation: "check", revision: 1, seen: EVERYTHING, ...members },
 });
 
-export const list = (...names: string[]): Listed => listOf(names);
+export const list = (...names: string[]): Listed => LISTED.of(names);
 
 /** Names to fill a list. */
 export const many = (count: number, prefix = "key/"): string[] =>

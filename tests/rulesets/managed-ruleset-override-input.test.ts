@@ -1,5 +1,5 @@
 import { managedRulesets, OWASP_SCORE_RULE } from "edgeguard-local";
-import { SECRETS } from "../../provider/runtime/secrets";
+import { HIDDEN } from "../../provider/runtime/hidden";
 import { RulesetsBench, TYPE } from "./support";
 import { OFFLINE, accounts } from "../support/resource-bench";
 import { UNKNOWN } from "../support/operation";
@@ -285,7 +285,7 @@ test.each([
 });
 
 test("errors about a secret expression don't quote it, and there are no warnings about it", async () => {
-  const secret = (expression: string) => bench.declare({ expression, [SECRETS]: ["expression"] });
+  const secret = (expression: string) => bench.declare({ expression, [HIDDEN.secrets]: ["expression"] });
   const op = bench.operation();
   expect(await op.refusals(TYPE, secret("http.host eq private.example"))).toEqual([
     "expression: is not a valid expression",

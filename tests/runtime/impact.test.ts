@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { CompositeId } from "../../provider/runtime/composite-id";
-import { listed, listOf, RECORD_SHAPE } from "../../provider/runtime/impact";
-import { defineLifecycle, type Findings } from "../../provider/runtime/lifecycle";
+import { LISTED } from "../../provider/runtime/impact";
+import type { Findings } from "../../provider/runtime/lifecycle";
 import { omit, type JsonObject } from "../../provider/basics/json";
 import { verbsOf } from "../../provider/runtime/verbs";
 import { emptyNamespace } from "../kv/upload-support";
@@ -15,9 +15,14 @@ import { SAMPLES } from "../support/samples";
 /** What a preview finds out about a resource, as data: the input `impact`. */
 
 const DIGEST = expect.stringMatching(/^[0-9a-f]{32}$/) as string;
+const list = LISTED.schema.optional();
 const record = z.looseObject({
-  ...RECORD_SHAPE,
-  ...{ keys: listed.optional(), added: listed.optional(), prunes: listed.optional() },
+  operation: z.enum(["check", "refresh"]),
+  revision: z.int().min(1),
+  seen: z.array(z.string()),
+  skipped: z.array(z.string()).exactOptional(),
+  secrets: z.string().exactOptional(),
+  ...{ keys: list, added: list, prunes: list },
 });
 type Impact = z.output<typeof record>;
 
@@ -222,8 +227,8 @@ describe("a list in the record", () => {
   });
 
   test("doesn't split a character, and doesn't depend on the order", () => {
-    expect(listOf([`${"k".repeat(98)}🙂🙂`]).names).toEqual([`${"k".repeat(98)}…`]);
-    expect(listOf(["b", "a"]).digest).toBe(listOf(["a", "b"]).digest);
+    expect(LISTED.of([`${"k".repeat(98)}🙂🙂`]).names).toEqual([`${"k".repeat(98)}…`]);
+    expect(LISTED.of(["b", "a"]).digest).toBe(LISTED.of(["a", "b"]).digest);
   });
 
   test("adds less than 10 KB for 100,000 keys that prune deletes", async () => {
@@ -239,7 +244,7 @@ describe("a list in the record", () => {
 });
 
 test("a refresh that reports something has a record of its own in the inputs, which the next preview follows", async () => {
-  const prunes = listOf(["found"]);
+  const prunes = LISTED.of(["found"]);
   const first = await withStandIn({ names: ["a"] }).up("Thing", { name: "a" });
   const refreshed = await withStandIn({ names: [], news: { prunes } }).refresh("Thing", first);
   expect(refreshed?.inputs["impact"]).toEqual({ operation: "refresh", revision: 2, seen: [], prunes });
@@ -250,14 +255,14 @@ test("a refresh that reports something has a record of its own in the inputs, wh
 
 /** An operation with a type that finds these names, and whose refresh reports these members. */
 function withStandIn({ names, news }: { names: readonly string[]; news?: JsonObject }): Operation {
-  const thing = defineLifecycle({
+  const thing = verbsOf({
     type: "Thing",
     compositeId: new CompositeId(["<ID>"]),
     schemaVersion: 1,
     upgrades: {},
     args: z.object({ name: z.string(), size: z.number().exactOptional() }),
     computed: z.object({}),
-    record: { prunes: listed },
+    record: { prunes: LISTED.schema },
     replaceOn: [],
     lock: ({ name }) => name,
     live: ({ ctx }): Promise<Findings> =>
@@ -268,5 +273,5 @@ function withStandIn({ names, news }: { names: readonly string[]; news?: JsonObj
     update: () => Promise.resolve({}),
     delete: () => Promise.resolve(),
   });
-  return new Operation(api, { types: { Thing: verbsOf(thing) } });
+  return new Operation(api, { types: { Thing: thing } });
 }

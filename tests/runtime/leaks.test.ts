@@ -7,7 +7,8 @@ import { managedRulesets, startLocalApi, type LocalApi } from "edgeguard-local";
 import { stringsIn } from "../../provider/api/redact";
 import { run } from "../../provider/cli/program";
 import { REGISTER } from "../../provider/register";
-import { namesOfSecrets, SECRETS } from "../../provider/runtime/secrets";
+import { HIDDEN } from "../../provider/runtime/hidden";
+import { namesOfSecrets } from "../../provider/runtime/secrets";
 import { isJsonObject, omit, type JsonObject } from "../../provider/basics/json";
 import { serve } from "../support/edge-client";
 import { LONG } from "../support/long";
@@ -327,7 +328,7 @@ function operationActs(
   const secretArgs = SECRET_ARGS[name] ?? {};
   const others = omit(sample.args, ["entries"]);
   const base = name === type ? sample.args : others;
-  const marked = { [SECRETS]: Object.keys(secretArgs) };
+  const marked = { [HIDDEN.secrets]: Object.keys(secretArgs) };
   const args = { ...base, ...secretArgs, adopt: undefined, ...marked };
   const changed = { ...(name === type ? sample.changed : base), ...secretArgs, ...marked };
   const made = async (): Promise<Recorded> => await new Operation(api, OPTIONS()).up(type, args);
@@ -351,7 +352,7 @@ function twinActs(type: string): Readonly<Record<string, (url: string) => Promis
   const twin = TWINS[type];
   if (twin === undefined) throw new Error(`no twin of ${type}`);
   const { args: base } = SAMPLES[type as keyof typeof SAMPLES](api);
-  const args = { ...base, ...twin.args, [SECRETS]: Object.keys(twin.args) };
+  const args = { ...base, ...twin.args, [HIDDEN.secrets]: Object.keys(twin.args) };
   const adopting = (adopt: string) =>
     within(type, args, async (operation) => {
       await twin.make(true);

@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { stringsIn } from "../../provider/api/redact";
-import { SECRETS } from "../../provider/runtime/secrets";
+import { HIDDEN } from "../../provider/runtime/hidden";
 import { isJsonObject, type JsonObject } from "../../provider/basics/json";
 import { REGISTER } from "../../provider/register";
 import { Operation } from "../support/operation";
@@ -227,7 +227,11 @@ test("the examples cover every argument of every type", () => {
 
 const ARGUMENTS = LIFECYCLES.flatMap(({ type, args, secret }) =>
   Object.keys(args.shape).map((argument) => {
-    return [type, argument, Object.hasOwn(secret ?? {}, argument) ? {} : { [SECRETS]: [argument] }] as const;
+    return [
+      type,
+      argument,
+      Object.hasOwn(secret ?? {}, argument) ? {} : { [HIDDEN.secrets]: [argument] },
+    ] as const;
   }),
 );
 
@@ -238,7 +242,7 @@ test.each(ARGUMENTS)(
     const required = Object.fromEntries((REQUIRED[type] ?? []).map((key) => [key, examples[key]]));
     let refused = 0;
     const values = variants(examples[argument]);
-    if (SECRETS in marked) values.push(examples[argument]); // Of what is always secret, parts may be shown.
+    if (HIDDEN.secrets in marked) values.push(examples[argument]); // Of what is always secret, parts may be shown.
     for (const value of values) {
       const spoken = await spokenOf(type, { ...required, [argument]: value, ...marked });
       expect(leak(spoken.lines, value)).toBeUndefined();

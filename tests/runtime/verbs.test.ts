@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { pageShieldPolicy } from "../../provider/page-shield/policy";
 import { CompositeId } from "../../provider/runtime/composite-id";
-import { defineLifecycle, PartialFailure } from "../../provider/runtime/lifecycle";
+import { PartialFailure } from "../../provider/runtime/lifecycle";
 import { Locks } from "../../provider/runtime/locks";
 import { omit } from "../../provider/basics/json";
 import { verbsOf } from "../../provider/runtime/verbs";
@@ -118,7 +118,7 @@ describe("a delete", () => {
   test("deletes the object after a diff without a check, because a refresh or destroy has no program", async () => {
     const before = await b.up(policy);
     const op = new Operation(b.api);
-    const verbs = verbsOf(pageShieldPolicy);
+    const verbs = pageShieldPolicy.verbs;
     expect(await verbs.diff(op.host, before.id, before.outputs, before.inputs)).toEqual({
       changes: false,
       changed: [],
@@ -181,42 +181,40 @@ describe("recorded state", () => {
   /** Version 3; a `Thing` of version 1 called its size `width`, one of version 2 kept it as text. */
   const seen: unknown[] = [];
   const thing = (more: { half?: boolean } = {}) =>
-    verbsOf(
-      defineLifecycle({
-        type: "Thing",
-        compositeId: new CompositeId(["<zone ID>"]),
-        existing: () => Promise.resolve(undefined),
-        schemaVersion: 3,
-        upgrades: {
-          1: ({ width, ...rest }) => ({ ...rest, size: String(width) }),
-          2: ({ size, ...rest }) => ({ ...rest, size: Number(size) }),
-        },
-        args: z.object({ name: z.string(), size: z.number(), note: z.string().exactOptional() }),
-        computed: z.object({ madeAt: z.string() }),
-        replaceOn: ["name"],
-        lock: ({ name }) => name,
-        create: () => {
-          if (more.half === true) {
-            throw new PartialFailure("id-1", { madeAt: "half" }, "Made, but local-token is not done.", {
-              size: 1,
-            });
-          }
-          return Promise.resolve({ id: "id-1", computed: { madeAt: "now" } });
-        },
-        read: ({ state }) => {
-          seen.push(state);
-          return Promise.resolve(state);
-        },
-        update: ({ state }) => {
-          seen.push(state);
-          return Promise.resolve({ madeAt: state.madeAt });
-        },
-        delete: ({ state }) => {
-          seen.push(state);
-          return Promise.resolve();
-        },
-      }),
-    );
+    verbsOf({
+      type: "Thing",
+      compositeId: new CompositeId(["<zone ID>"]),
+      existing: () => Promise.resolve(undefined),
+      schemaVersion: 3,
+      upgrades: {
+        1: ({ width, ...rest }) => ({ ...rest, size: String(width) }),
+        2: ({ size, ...rest }) => ({ ...rest, size: Number(size) }),
+      },
+      args: z.object({ name: z.string(), size: z.number(), note: z.string().exactOptional() }),
+      computed: z.object({ madeAt: z.string() }),
+      replaceOn: ["name"],
+      lock: ({ name }) => name,
+      create: () => {
+        if (more.half === true) {
+          throw new PartialFailure("id-1", { madeAt: "half" }, "Made, but local-token is not done.", {
+            size: 1,
+          });
+        }
+        return Promise.resolve({ id: "id-1", computed: { madeAt: "now" } });
+      },
+      read: ({ state }) => {
+        seen.push(state);
+        return Promise.resolve(state);
+      },
+      update: ({ state }) => {
+        seen.push(state);
+        return Promise.resolve({ madeAt: state.madeAt });
+      },
+      delete: ({ state }) => {
+        seen.push(state);
+        return Promise.resolve();
+      },
+    });
   const operation = (more = {}) => new Operation(b.api, { types: { Thing: thing(more) } });
   const inputs = { name: "a", size: 5 };
   const old = (outputs: object): Recorded => ({

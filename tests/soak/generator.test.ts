@@ -22,7 +22,7 @@ const LIFECYCLES = [
   logpushJob,
   kvNamespace,
   kvEntries,
-];
+].map(({ verbs }) => verbs.facts);
 
 /** Set when a program is written: a migration's digest depends on the zone. */
 const WRITTEN_LATER = ["WafMigration confirm"];

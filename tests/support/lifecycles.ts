@@ -15,4 +15,4 @@ export const LIFECYCLES = [
   logpushJob,
   managedRulesetOverride,
   wafMigration,
-] as const;
+].map(({ verbs }) => verbs.facts);

@@ -8,7 +8,7 @@ import {
   type LocalApiOptions,
   type ZoneName,
 } from "edgeguard-local";
-import { PROVIDER } from "../../provider/runtime/resource-type";
+import { HIDDEN } from "../../provider/runtime/hidden";
 import { kindOf } from "../../provider/runtime/type-tokens";
 import { omit } from "../../provider/basics/json";
 import { edgeguardResources, itAgrees, summaryOf, type Deployment, type Project } from "./engine";
@@ -269,8 +269,8 @@ function normalized(state: Deployment, zone: string): unknown {
       name,
       type: kindOf(r.type),
       id: r.id,
-      inputs: omit(r.inputs ?? {}, [PROVIDER]),
-      outputs: omit(r.outputs ?? {}, [PROVIDER]),
+      inputs: omit(r.inputs ?? {}, [HIDDEN.provider]),
+      outputs: omit(r.outputs ?? {}, [HIDDEN.provider]),
       initErrors: r.initErrors ?? null,
     })),
   )

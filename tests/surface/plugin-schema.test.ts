@@ -79,7 +79,8 @@ describe.each(NAMES)("%s in the plugin's schema", (name) => {
 
   test("agrees with the provider on which arguments are required, are secret or force a replacement", () => {
     const isSet = (key: string): boolean =>
-      key in (facts.fromSettings ?? {}) || key in (facts.named?.({ project: "", stack: "", name: "" }) ?? {});
+      (facts.ofAccount === true && key === "accountId") ||
+      key in (facts.named?.({ project: "", stack: "", name: "" }) ?? {});
     const required = Object.keys(shape).filter(
       (key) => !isSet(key) && !z.object({ one: shape[key] ?? z.unknown() }).safeParse({}).success,
     );

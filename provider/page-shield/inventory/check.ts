@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ApiError } from "../../api/errors";
-import { zoneId, type LiteralUnion } from "../../runtime/fields";
+import { ID, type LiteralUnion } from "../../runtime/fields";
 import type { Host } from "../../runtime/host";
 import { describe } from "../../basics/json";
 import { ask, LookupError, readArgs, unlessSkipped, type LookupOptions } from "../../runtime/lookup";
@@ -160,7 +160,7 @@ function findingsMessage({ inventory, findings }: InventoryCheck): string {
 }
 
 const shape = {
-  zoneIds: z.array(zoneId).min(1, "is empty. List at least one zone ID"),
+  zoneIds: z.array(ID.zone).min(1, "is empty. List at least one zone ID"),
   hosts: filterShape.hosts,
   expiringDays: z
     .number()

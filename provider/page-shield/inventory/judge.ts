@@ -1,6 +1,6 @@
 import { digestOf } from "../../basics/digest";
 import { omitAbsent } from "../../basics/json";
-import { inSeries, pluralize } from "../../basics/words";
+import { firstFew, inSeries, pluralize } from "../../basics/words";
 import { isThreat } from "../threat";
 import type { Script } from "../records";
 import { CHANGES, type InventoryEntry, type ScriptInventory } from "./file";
@@ -338,8 +338,7 @@ function whereSeen({ pages, score, firstSeenAt }: InventoriedScript): string {
 
 /** Lists the first pages, and counts the others. */
 export function firstPages(pages: readonly string[]): string {
-  const more = pages.length - SHOWN_PAGES;
-  return `${pages.slice(0, SHOWN_PAGES).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+  return firstFew(pages, SHOWN_PAGES);
 }
 
 const SHOWN_PAGES = 3;

@@ -15,7 +15,7 @@ import { isDeleted, oncePerPlan, viewOf } from "../sections/section";
 import { modeOf, nameOf, skipWords } from "../sections/managed-ruleset";
 import { asObject, cell, asList, asText, formatValue } from "../values";
 import { selectsNoLess, selectsNothing } from "./requests";
-import { isOwn, mayAct, mayRun, ownId, skipsNoMoreRequests } from "./ruleset-facts";
+import { mayAct, mayReach, mayRun, ownId, skipsNoMoreRequests } from "./ruleset-facts";
 import { deploymentOf, deploymentsAfter, newlySkipped } from "./ruleset-order";
 import {
   changesOf,
@@ -134,9 +134,12 @@ const movedPosition: Comparison = (change) => {
   if (is === undefined || isUnchanged(was, is)) return [];
   const lines = comparedIn(change, "moved");
   if (lines === undefined) {
-    // No skip rule can precede the first rule.
-    const isSafe = is === "first" && asList(after.inputs["exceptions"]).every((one) => isOwn(one, after));
-    if (isSafe && !isHidden(after.inputs["exceptions"])) return [];
+    const given = after.inputs["exceptions"];
+    const skips =
+      isHidden(given) || asList(given).some((one) => !selectsNothing(asObject(one)["expression"]));
+    // No skip rule can precede the first rule, and the exceptions of the last one have no other rule behind them.
+    const isSkipped = is !== "first" && mayRun(before) && mayRun(after);
+    if (!isSkipped && !(skips && is !== "last")) return [];
     return [
       say`${nameOf(after)} moves, so exceptions may apply to more rules: position ${cell(was)} → ${cell(is)}`,
     ];
@@ -145,7 +148,8 @@ const movedPosition: Comparison = (change) => {
 };
 
 /** Finds exceptions that skip more rules, in their own ruleset or in later ones, which other programs may have. */
-const moreExceptions: Comparison = ({ before, after }) => {
+const moreExceptions: Comparison = (change) => {
+  const { before, after } = change;
   if (after === undefined) return [];
   const [were, are] = [before?.inputs["exceptions"], after.inputs["exceptions"]];
   const isProtected = before !== undefined && mayRun(before);
@@ -157,9 +161,16 @@ const moreExceptions: Comparison = ({ before, after }) => {
   const withIds = (ruleIds: RuleIds): Side => ({ ...after, inputs: { ...after.inputs, ruleIds } });
   const [oldIds, nextIds] = idsOfBoth(before, after);
   const [old, next] = [withIds(oldIds), withIds(nextIds)];
+  // What a preview saw behind the rule, together with the rule itself.
+  const reachable = comparedIn(change, "behind")?.map((id): Side => ({
+    inputs: { ruleset: { id } },
+    outputs: {},
+  }));
+  if (isProtected) reachable?.push(after);
   return asList(are)
     .map(asObject)
     .filter((one) => !isLast && !selectsNothing(one["expression"]))
+    .filter((one) => reachable?.some((other) => mayReach(one, after, other)) !== false)
     .filter(
       (one) =>
         !asList(were)
@@ -254,7 +265,7 @@ const formatOptional = (given: unknown): string =>
   given === undefined ? "not set" : cell(given, 80).toString();
 
 /** Returns what the preview found by comparing with the live rule. Undefined without live checks. */
-function comparedIn({ found }: Change, member: "weaker" | "moved"): readonly string[] | undefined {
+function comparedIn({ found }: Change, member: "weaker" | "moved" | "behind"): readonly string[] | undefined {
   const { compared } = z.object(rulesetRecord).parse(found);
   return compared?.[member]?.map((line) => cell(line, 300).toString());
 }
@@ -269,10 +280,15 @@ const overridesShape = z.object({
 /** Compares only the declarations. Anything that isn't provably as strong as before counts as weaker. */
 function weakerAsDeclared(before: Side, after: Side): readonly string[] {
   const lines: string[] = [];
-  for (const name of ["ruleset", "version"]) {
-    const [was, is] = [before.inputs[name], after.inputs[name]];
+  const [oldVersion, version] = [before, after].map(
+    ({ inputs }) => inputs["version"] ?? asText(asObject(before.outputs["known"])["version"]) ?? "latest",
+  );
+  const changes = [
+    ["ruleset", before.inputs["ruleset"], after.inputs["ruleset"]],
+    ["version", oldVersion, version],
+  ] as const;
+  for (const [name, was, is] of changes)
     if (!isUnchanged(was, is)) lines.push(`${name} ${formatOptional(was)} → ${formatOptional(is)}`);
-  }
   const isById = asObject(after.inputs["ruleset"])["id"] !== undefined;
   const [one, other] = [before.inputs["accountId"], after.inputs["accountId"]];
   if (!isById && !isUnchanged(one, other))

@@ -165,12 +165,12 @@ const monitorOff: Comparison = (change) => {
     : [say`Page Shield in zone ${zone} is disabled`];
 };
 
-/** Finds settings that make Page Shield report or record less. */
+/** Finds settings that make Page Shield report or record less. If it's disabled, it does neither. */
 function reporting(name: string, what: string): Comparison {
   return (change) => {
     const { before: old, after } = change;
     const before = old ?? foundSettings(change);
-    if (before === undefined || after === undefined) return [];
+    if (before === undefined || after === undefined || before.inputs["enabled"] === false) return [];
     const [was, is] = [settingOf(before, name, before), settingOf(after, name, before)];
     if (isUnchanged(was, is) || is === true || is === undefined || was === false) return [];
     const zone = cell(after.inputs["zoneId"], 40);

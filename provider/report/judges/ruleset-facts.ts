@@ -1,9 +1,9 @@
 import { expansionIn } from "../../rulesets/effective";
 import { recordedRuleIds } from "../../rulesets/resolve-rules";
 import { resolveSkip, skip } from "../../rulesets/skip";
-import { isId } from "../../runtime/fields";
+import { ID } from "../../runtime/fields";
 import { declaredName } from "../sections/managed-ruleset";
-import { asObject, asText } from "../values";
+import { asList, asObject, asText } from "../values";
 import { selectsNoLess, selectsNothing } from "./requests";
 import type { Side } from "./sides";
 
@@ -18,7 +18,26 @@ export function ownId({ inputs }: Side): string | undefined {
 export const mayAct = ({ inputs }: Side): boolean => inputs["enabled"] !== false;
 
 /** Whether the rule may run on any request. */
-export const mayRun = (side: Side): boolean => mayAct(side) && !selectsNothing(side.inputs["expression"]);
+export const mayRun = (side: Side): boolean =>
+  mayAct(side) && !selectsNothing(side.inputs["expression"]) && !isSkipped(side);
+
+/**
+ * Whether an exception of its own skips the rule for every request. An interrupted update may have left the rule
+ * without its exceptions.
+ */
+function isSkipped(side: Side): boolean {
+  const { exceptions, expression = "true" } = side.inputs;
+  return (
+    side.isUnfinished !== true &&
+    asList(exceptions)
+      .map(asObject)
+      .some(({ skip, ...one }) => {
+        const reach = reachOf(skip, side);
+        const isWhole = reach === "all" || reach?.get(ownId(side) ?? THIS) === "all";
+        return isWhole && selectsNoLess(one["expression"], expression);
+      })
+  );
+}
 
 export type Exception = Readonly<Record<string, unknown>>;
 
@@ -63,13 +82,6 @@ function reachesNoMore(one: Reach | undefined, known: Reach | undefined): boolea
   });
 }
 
-/** Whether an exception skips only rules of its own ruleset. */
-export function isOwn(exception: unknown, side: Side): boolean {
-  const reach = reachOf(asObject(exception)["skip"], side);
-  const id = ownId(side) ?? THIS;
-  return reach !== undefined && reach !== "all" && [...reach.keys()].every((each) => each === id);
-}
-
 /** Whether one deployment's exception may skip rules of another deployment that comes after it. */
 export function mayReach(exception: Exception, holder: Side, other: Side): boolean {
   if (selectsNothing(exception["expression"])) return false;
@@ -80,7 +92,7 @@ export function mayReach(exception: Exception, holder: Side, other: Side): boole
     .map((key) => (key === THIS ? declaredName(holder) : key))
     .some((key) => {
       if (key === undefined) return true;
-      const known = isId(key) ? id : name;
+      const known = ID.is(key) ? id : name;
       return known === undefined || known === key;
     });
 }

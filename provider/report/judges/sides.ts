@@ -10,6 +10,8 @@ import { containsSecret } from "../values";
 export interface Side {
   readonly inputs: JsonObject;
   readonly outputs: JsonObject;
+  /** Whether an interrupted update may have changed the object, too. */
+  readonly isUnfinished?: boolean;
 }
 
 export interface Change {

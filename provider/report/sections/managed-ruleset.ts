@@ -6,7 +6,7 @@ import { thresholdLabel } from "../../rulesets/overrides";
 import type { Block } from "../model";
 import { joined, say, words, type Phrase } from "../phrase";
 import { escapeInvisible } from "../../basics/printable";
-import { isId } from "../../runtime/fields";
+import { ID } from "../../runtime/fields";
 import { inSeries } from "../../basics/words";
 import { asObject, cell, counted, asList, formatValue, asText } from "../values";
 import {
@@ -168,7 +168,7 @@ export function skipWords(skip: unknown): string {
 
 /** Returns the rules that the program refers to by name instead of by ID. */
 function namesAmong(rules: readonly unknown[]): string {
-  const names = rules.filter((rule) => !isId(asText(rule) ?? ""));
+  const names = rules.filter((rule) => !ID.is(asText(rule) ?? ""));
   const more = names.length > SHOWN_NAMES ? ", …" : "";
   const shown = names.slice(0, SHOWN_NAMES).map((name) => formatValue(name));
   return names.length === 0 ? "" : ` (${shown.join(", ")}${more})`;

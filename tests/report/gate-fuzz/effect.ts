@@ -12,6 +12,8 @@ export interface Effect {
   readonly strengths: ReadonlyMap<string, { readonly strength: number; readonly objects: readonly string[] }>;
   /** The policies that block each script that the zone's pages load. */
   readonly blocked: ReadonlyMap<string, readonly string[]>;
+  /** Every deployment, policy and job, whether it has an effect or not, as its kind and ID. */
+  readonly objects: ReadonlySet<string>;
 }
 
 export interface Loss {
@@ -39,6 +41,8 @@ export function losses(before: Effect, after: Effect): Loss[] {
   return [...less, ...blocked];
 }
 
+export const objectName = (kind: string, id: string): string => `${kind} ${id}`;
+
 const pickObjects = ({ objects }: Pick<Loss, "objects">): Pick<Loss, "objects"> =>
   objects === undefined ? {} : { objects };
 
@@ -51,12 +55,13 @@ export async function effectOf(api: LocalApi, zones: readonly string[]): Promise
     strengths.set(name, { strength, objects });
   };
   const blocked = new Map<string, readonly string[]>();
+  const objects = new Set<string>();
   for (const zone of zones) {
-    await managedRules(api, zone, atLeast);
-    await pageShield(api, zone, atLeast, blocked);
-    await logpush(api, zone, atLeast);
+    await managedRules(api, zone, atLeast, objects);
+    await pageShield(api, zone, atLeast, blocked, objects);
+    await logpush(api, zone, atLeast, objects);
   }
-  return { strengths, blocked };
+  return { strengths, blocked, objects };
 }
 
 /** A field of the API that this package doesn't know, so that any change of it may be a loss. */
@@ -84,7 +89,10 @@ interface Request {
   readonly country: string;
 }
 
-const REQUESTS: readonly Request[] = ["www.empty.example", "shop.empty.example"].flatMap((host) =>
+/** The last host is one that no expression names. */
+const HOSTS = ["www.empty.example", "shop.empty.example", "other.empty.example"];
+
+const REQUESTS: readonly Request[] = HOSTS.flatMap((host) =>
   ["/", "/checkout", "/api/orders"].flatMap((path) =>
     ["GET", "POST"].flatMap((method) =>
       ["DE", "US"].map((country): Request => ({ host, path, method, country })),
@@ -92,12 +100,13 @@ const REQUESTS: readonly Request[] = ["www.empty.example", "shop.empty.example"]
   ),
 );
 
-async function managedRules(api: LocalApi, zone: string, found: Found): Promise<void> {
+async function managedRules(api: LocalApi, zone: string, found: Found, objects: Set<string>): Promise<void> {
   const root = api.url.replace(/\/client\/v4$/, "");
   const response = await fetch(`${root}/__local/zones/${zone}/effective-waf`);
   const { deployments, exceptions } = (await response.json()) as EffectiveWaf;
   const skipping = new Map(exceptions.map(({ id, expression }) => [id, parse(expression)]));
   for (const { id, ruleset, expression, enabled, rules } of deployments) {
+    objects.add(objectName("ManagedRulesetOverride", id));
     if (!enabled) continue;
     const selects = parse(expression);
     const deciding = rules.find(({ score_threshold }) => score_threshold !== undefined);
@@ -210,6 +219,8 @@ const LOADS: readonly { readonly what: string; readonly directives: readonly str
     { what: "https://api.example.com/v1", directives: ["connect-src", "default-src"] },
     { what: "https://img.example.com/a.png", directives: ["img-src", "default-src"] },
     { what: "self", directives: ["img-src", "default-src"] },
+    { what: "data:image/png,1", directives: ["img-src", "default-src"] },
+    { what: "data:text/plain,1", directives: ["connect-src", "default-src"] },
     { what: "inline", directives: ["style-src-elem", "style-src", "default-src"] },
     { what: "https://cdn.example.com/a.css", directives: ["style-src-elem", "style-src", "default-src"] },
   ]);
@@ -234,6 +245,7 @@ async function pageShield(
   zone: string,
   found: Found,
   blocked: Map<string, readonly string[]>,
+  objects: Set<string>,
 ): Promise<void> {
   const settings = (await rawGet(api, `/zones/${zone}/page_shield`))["result"] as Record<string, unknown>;
   if (settings["enabled"] === true) {
@@ -245,6 +257,7 @@ async function pageShield(
   }
   const policies = (await rawGet(api, `/zones/${zone}/page_shield/policies`))["result"] as StoredPolicy[];
   for (const { id, action, enabled, expression, value, [EXTRA]: extra } of policies) {
+    objects.add(objectName("PageShieldPolicy", id));
     if (String(enabled) !== "true") continue;
     if (extra !== undefined) found(`PageShieldPolicy ${zone} ${EXTRA} ${JSON.stringify(extra)}`, 1, id);
     const selects = parse(expression);
@@ -255,7 +268,7 @@ async function pageShield(
       for (const page of REQUESTS.filter(selects)) {
         const at = `PageShieldPolicy ${zone} ${page.method} ${page.country} ${page.host}${page.path}, ${directives[0] ?? ""} ${what}`;
         found(at, action === "allow" ? 2 : 1, id);
-        if (action !== "allow" || !ACTIVE_SCRIPTS.includes(what) || page.host !== REQUESTS[0]?.host) continue;
+        if (action !== "allow" || !ACTIVE_SCRIPTS.includes(what) || page.host !== HOSTS[0]) continue;
         const script = `${what} in ${zone}`;
         blocked.set(script, [...(blocked.get(script) ?? []), id]);
       }
@@ -311,10 +324,11 @@ interface StoredJob {
   readonly [EXTRA]?: unknown;
 }
 
-async function logpush(api: LocalApi, zone: string, found: Found): Promise<void> {
+async function logpush(api: LocalApi, zone: string, found: Found, objects: Set<string>): Promise<void> {
   const jobs = (await rawGet(api, `/zones/${zone}/logpush/jobs`))["result"] as StoredJob[];
   for (const job of jobs) {
     const { id, dataset, destination_conf: destination, enabled, filter, output_options: output } = job;
+    objects.add(objectName("LogpushJob", String(id)));
     if (!enabled) continue;
     const { host, pathname } = new URL(destination);
     const at = `LogpushJob ${zone} ${dataset} to ${host}${pathname}`;

@@ -1,5 +1,5 @@
 import { EFFECTS } from "../../../provider/report/effects";
-import { general } from "../../../provider/report/judges/general";
+import * as general from "../../../provider/report/judges/general";
 import { RISKS } from "../../../provider/report/judges/unseen";
 
 /** The report's judges, each of which can be made to find nothing. Only the test of the fuzz itself uses them. */
@@ -15,7 +15,6 @@ export function mutants(): Mutant[] {
     Object.entries(effects).map(([path, effect]) => ({ kind, path, effect })),
   );
   const judges = new Set(rows.flatMap(({ effect }) => effect.judges));
-  judges.delete(general); // It finds replaced and deleted resources, which aren't losses.
   return [
     ...[...judges].map((judge): Mutant => {
       const affected = rows.filter(({ effect }) => effect.judges.includes(judge));
@@ -24,10 +23,14 @@ export function mutants(): Mutant[] {
         name: `${first?.kind ?? ""} ${affected.map(({ path }) => path).join(", ")} (${judge.name})`,
         without: (work) =>
           replaced(
-            affected.map(({ effect }) => ({
-              target: effect,
-              change: { judges: effect.judges.filter((each) => each !== judge) },
-            })),
+            [
+              ...affected.map(({ effect }) => ({
+                target: effect,
+                change: { judges: effect.judges.filter((each) => each !== judge) },
+              })),
+              // This one isn't only in the table: it judges every resource.
+              ...(judge === general.general ? [{ target: general, change: { general: () => [] } }] : []),
+            ],
             work,
           ),
       };

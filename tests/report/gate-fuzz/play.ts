@@ -1,8 +1,8 @@
 import type { LocalApi } from "edgeguard-local";
-import { report, type JudgedDanger } from "../../../provider/report/index";
+import { report, type DangerKind, type JudgedDanger } from "../../../provider/report/index";
 import { isJsonObject, type JsonObject } from "../../../provider/basics/json";
 import { rawGet, rawSend } from "../../support/operation";
-import { ACTIVE_SCRIPTS, effectOf, losses } from "./effect";
+import { ACTIVE_SCRIPTS, effectOf, losses, objectName } from "./effect";
 import { keyLosses, keysIn, type Writer } from "./keys";
 import type { Dimension, Resource, Scene } from "./scene";
 
@@ -38,6 +38,8 @@ export interface Outcome {
   readonly seed: number;
   readonly plan: string;
   readonly losses: readonly NamedLoss[];
+  /** The stack's objects that the update deletes, whether they had an effect or not. */
+  readonly deleted: readonly NamedLoss[];
   readonly has: ReadonlyMap<Dimension, "plan" | readonly string[]>;
   /** What changed, as JSON: `before -> after`. */
   readonly changes: readonly string[];
@@ -107,10 +109,18 @@ export async function play(
     are: writersIn(after, has),
     namespaces: new Map(ids.flatMap(([name, { type, id }]) => (type === "KvNamespace" ? [[id, name]] : []))),
   });
+  const exists = (in_: typeof was, keys: typeof keysBefore, type: string, id: string): boolean =>
+    type === "KvNamespace" ? keys.has(id) : in_.objects.has(objectName(type, id));
+  const deleted = [...had].flatMap(([name, { type, id }]): NamedLoss[] =>
+    exists(was, keysBefore, type, id) && !exists(is, keysAfter, type, id)
+      ? [{ by: [{ kind: type, name }], what: `${type} ${id} is deleted` }]
+      : [],
+  );
   return {
     seed: scene.seed,
     plan,
     losses: [...byObject, ...byKey, ...migrated],
+    deleted,
     has: scene.has,
     changes: changesOf(before, after),
   };
@@ -169,18 +179,23 @@ function changesOf(before: readonly Resource[], after: readonly Resource[]): str
 // The report's dangers
 
 /** The kinds of danger that announce a loss. */
-const ANNOUNCING = ["irreversible", "unprotect", "removes", "blocks", "unseen"];
+const ANNOUNCING: readonly DangerKind[] = ["irreversible", "unprotect", "removes", "blocks", "unseen"];
+const DELETING: readonly DangerKind[] = ["delete", "replace"];
 
-export const dangersIn = ({ plan }: Pick<Outcome, "plan">): readonly JudgedDanger[] =>
-  report(plan, "json").dangers.filter(({ kind }) => ANNOUNCING.includes(kind));
+const judged = ({ plan }: Pick<Outcome, "plan">): readonly JudgedDanger[] => report(plan, "json").dangers;
 
-/** Losses that the gate lets pass: no danger names a resource that is responsible. */
-export function passed(
-  outcome: Outcome,
-  dangers: readonly Pick<JudgedDanger, "type" | "name">[] = dangersIn(outcome),
-): readonly NamedLoss[] {
-  return outcome.losses.filter(
-    ({ by }) =>
-      !by.some(({ kind, name }) => dangers.some((each) => each.type === kind && each.name === name)),
-  );
+export const dangersIn = (outcome: Pick<Outcome, "plan">): readonly JudgedDanger[] =>
+  judged(outcome).filter(({ kind }) => ANNOUNCING.includes(kind));
+
+/** Losses and deleted objects that the gate lets pass: no danger names a resource that is responsible. */
+export function passed(outcome: Outcome): readonly NamedLoss[] {
+  const dangers = judged(outcome);
+  const isNamed = ({ by }: NamedLoss, kinds: readonly DangerKind[]): boolean =>
+    by.some(({ kind, name }) =>
+      dangers.some((each) => kinds.includes(each.kind) && each.type === kind && each.name === name),
+    );
+  return [
+    ...outcome.losses.filter((loss) => !isNamed(loss, ANNOUNCING)),
+    ...outcome.deleted.filter((loss) => !isNamed(loss, DELETING)),
+  ];
 }

@@ -17,7 +17,7 @@ new KvEntries("directory", {
   directory: { path: "pages", prefix: "pages/", ignore: is([], ["page-*"]) },
 });
 
-// The namespace that the local API starts with holds keys of others.
+// The namespace that the local API starts with holds keys that others wrote.
 new KvEntries("prune.prefix", {
   namespaceId: "5a0c1e7f3b2d4968a7e1c0f2d3b4b601",
   entries: { "config/mine": "1" },
