@@ -2,7 +2,6 @@ import { managedRulesets, OWASP_SCORE_RULE, seededRules } from "edgeguard-local"
 import { omit } from "../../provider/basics/json";
 import { refreshedInputs } from "../support/operation";
 import { RulesetsBench, OWASP, REF, TYPE, MANAGED } from "./support";
-import { zones } from "../support/resource-bench";
 
 const bench = new RulesetsBench();
 let othersBefore: string;
