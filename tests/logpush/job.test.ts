@@ -3,7 +3,7 @@ import type { LocalApiOptions } from "edgeguard-local";
 import { omit } from "../../provider/basics/json";
 import { driftOf } from "../report/plans";
 import { envelope, serve } from "../support/edge-client";
-import { Operation, rawGet, rawSend, UNKNOWN, refreshedInputs } from "../support/operation";
+import { Operation, UNKNOWN, refreshedInputs } from "../support/operation";
 import { LogpushBench, FILTER, HTTPS, TYPE, type Members } from "./support";
 import { OFFLINE, accounts, answerWith } from "../support/resource-bench";
 
