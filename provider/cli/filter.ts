@@ -1,7 +1,7 @@
-import { Argument, InvalidArgumentError, Option, type Command } from "commander";
+import { Argument, Option, type Command } from "commander";
 import type * as Actions from "./filter/actions";
 import type { Io } from "../terminal/io";
-import { hexId } from "./option-values";
+import { hexId, wholeNumber } from "./option-values";
 
 const FORMATS = ["text", "json"] as const;
 
@@ -34,7 +34,7 @@ export function register(program: Command, io: Io): void {
     .addOption(new Option("--format <format>", "format of the result").choices(FORMATS).default("text"))
     .addOption(
       new Option("--examples <count>", "how many example lines to show for each outcome")
-        .argParser(count)
+        .argParser(wholeNumber(0, 9_999))
         .default(3),
     )
     .addOption(
@@ -56,11 +56,6 @@ Exit codes: 0 at least one line was tested, even if none passed; 1 no line could
 
 Example:
   $ edgeguard filter '{"where":{"key":"EdgeResponseStatus","operator":"geq","value":500}}' sample.ndjson`;
-
-function count(text: string): number {
-  if (/^\d{1,4}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError("Pass a number from 0 to 9999.");
-}
 
 // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded on use: --version and --help need none of it
 const actions = (): typeof Actions => require("./filter/actions") as typeof Actions;

@@ -28,7 +28,7 @@ export function register(program: Command, io: Io): void {
       new Option(
         "--only <products>",
         `comma-separated: ${PRODUCTS.join(", ")}; default: all. Without --account, KV namespaces come from the account that owns the zones`,
-      ).argParser(wordsAmong(PRODUCTS)),
+      ).argParser(wordsAmong("a product", PRODUCTS)),
     )
     .option("--with-values", "also write the namespaces' entries, to files that only you can read", false)
     .addOption(

@@ -1,8 +1,8 @@
-import { InvalidArgumentError, Option, type Command } from "commander";
+import { Option, type Command } from "commander";
 import type { Io } from "../terminal/io";
 import type * as Check from "./inventory/check";
 import type * as Propose from "./inventory/propose";
-import { hexId, INVENTORY_FILE } from "./option-values";
+import { hexId, INVENTORY_FILE, wholeNumber } from "./option-values";
 
 const FORMATS = ["text", "markdown", "json", "csv"] as const;
 
@@ -30,7 +30,7 @@ export function register(program: Command, io: Io): void {
         "--expiring-days <days>",
         "report approvals that end in fewer days than this; 0 turns this off",
       )
-        .argParser((text) => whole(text, 0, 3_650))
+        .argParser(wholeNumber(0, 3_650))
         .default(14),
     )
     .addOption(threshold())
@@ -62,14 +62,8 @@ const zones = (): Option =>
 
 const threshold = (): Option =>
   new Option("--threshold <score>", "scores below this are malicious")
-    .argParser((text) => whole(text, 1, 100))
+    .argParser(wholeNumber(1, 100))
     .default(50);
-
-function whole(text: string, least: number, most: number): number {
-  const number = Number(text);
-  if (/^\d+$/.test(text) && number >= least && number <= most) return number;
-  throw new InvalidArgumentError(`Pass a whole number from ${least} to ${most}.`);
-}
 
 const CHECK_HELP = `
 Findings fail the check. A script is a finding if it's new or malicious (approved or not), if its entry isn't approved, if its approval has ended or soon will, or if its content doesn't match the expected hash. A zone is a finding if it can't be read, if Page Shield is off, or if Page Shield has seen nothing on its pages. Notices don't fail the check: an approved script that wasn't seen, or that has no justification or owner.

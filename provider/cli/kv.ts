@@ -1,11 +1,11 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 import { KV } from "../limits";
 import { printToStderr, type Io } from "../terminal/io";
-import { hexId } from "./option-values";
+import { hexId, wholeNumber } from "./option-values";
 import type * as Bulk from "./kv/bulk";
 import type * as Key from "./kv/key";
 import type * as Namespace from "./kv/namespace";
-import type * as Options from "./kv/session";
+import type { KvOptions } from "./kv/session";
 
 /** Registers `edgeguard kv`: the commands of `wrangler kv`, with the same arguments and options. */
 export function register(program: Command, io: Io): void {
@@ -36,9 +36,7 @@ function registerNamespace(kv: Command, io: Io): void {
     .addOption(accountId())
     .addOption(config())
     .addHelpText("after", example("kv namespace create CATALOG --preview"))
-    .action((title: string, options: Options.ProjectOptions) =>
-      namespaces().createNamespace(io, title, options),
-    );
+    .action((title: string, options: KvOptions) => namespaces().createNamespace(io, title, options));
 
   namespace
     .command("list")
@@ -47,14 +45,14 @@ function registerNamespace(kv: Command, io: Io): void {
     .addOption(accountId())
     .addOption(config())
     .addHelpText("after", example("kv namespace list"))
-    .action((options: Options.ProjectOptions) => namespaces().listNamespaces(io, options));
+    .action((options: KvOptions) => namespaces().listNamespaces(io, options));
 
   selected(namespace.command("rename"))
     .description("rename a namespace")
     .argument("[OLD_NAME]", "its current title, instead of --binding or --namespace-id")
     .requiredOption("--new-name <name>", "its new title")
     .addHelpText("after", example("kv namespace rename catalog --new-name products"))
-    .action((title: string | undefined, options: Options.RenameOptions) =>
+    .action((title: string | undefined, options: KvOptions) =>
       namespaces().renameNamespace(io, title, options),
     );
 
@@ -63,7 +61,7 @@ function registerNamespace(kv: Command, io: Io): void {
     .addOption(yes())
     .addOption(force())
     .addHelpText("after", example("kv namespace delete --binding CATALOG --preview"))
-    .action((options: Options.DeleteNamespaceOptions) => namespaces().deleteNamespace(io, options));
+    .action((options: KvOptions) => namespaces().deleteNamespace(io, options));
 }
 
 function registerKey(kv: Command, io: Io): void {
@@ -79,7 +77,7 @@ function registerKey(kv: Command, io: Io): void {
       `expire after this many seconds, at least ${KV.MIN_TTL_SECONDS}; overrides --expiration`,
       ttl,
     )
-    .option("--expiration <seconds>", "expire at this Unix time, in seconds", wholeNumber)
+    .option("--expiration <seconds>", "expire at this Unix time, in seconds", seconds)
     .option("--metadata <json>", `a JSON object of at most ${KV.MAX_METADATA_BYTES} bytes`)
     .addHelpText(
       "after",
@@ -87,7 +85,7 @@ function registerKey(kv: Command, io: Io): void {
         `kv key put banner --path=banner.png --ttl 3600 --metadata '{"owner":"shop"}' --binding CATALOG`,
       ),
     )
-    .action((name: string, value: string | undefined, options: Options.PutOptions) =>
+    .action((name: string, value: string | undefined, options: KvOptions) =>
       keys().putKey(io, name, value, options),
     );
 
@@ -95,14 +93,14 @@ function registerKey(kv: Command, io: Io): void {
     .description("print keys as a JSON array of { name, expiration? }")
     .option("--prefix <text>", "only keys with this prefix")
     .addHelpText("after", example("kv key list --binding CATALOG --prefix product/"))
-    .action((options: Options.ListOptions) => keys().listKeys(io, options));
+    .action((options: KvOptions) => keys().listKeys(io, options));
 
   onData(key.command("get"))
     .description("write one value to stdout, byte for byte")
     .argument("<KEY>", "the key")
     .option("--text", "decode the value as UTF-8, and fail if it isn't valid")
     .addHelpText("after", example("kv key get banner --binding CATALOG > banner.png"))
-    .action((name: string, options: Options.GetOptions) => keys().getKey(io, name, options));
+    .action((name: string, options: KvOptions) => keys().getKey(io, name, options));
 
   onData(key.command("delete"))
     .description("delete one key, after asking for confirmation")
@@ -110,7 +108,7 @@ function registerKey(kv: Command, io: Io): void {
     .addOption(yes())
     .addOption(force())
     .addHelpText("after", example("kv key delete banner --binding CATALOG"))
-    .action((name: string, options: Options.DeleteOptions) => keys().deleteKey(io, name, options));
+    .action((name: string, options: KvOptions) => keys().deleteKey(io, name, options));
 }
 
 function registerBulk(kv: Command, io: Io): void {
@@ -124,13 +122,13 @@ function registerBulk(kv: Command, io: Io): void {
     )
     .option("--dry-run", "check and count without sending anything")
     .addHelpText("after", example("kv bulk put catalog.json --binding CATALOG --dry-run"))
-    .action((file: string, options: Options.BulkPutOptions) => bulks().putBulk(io, file, options));
+    .action((file: string, options: KvOptions) => bulks().putBulk(io, file, options));
 
   onData(bulk.command("get"))
     .description("print entries as a JSON array for bulk put, without expirations")
     .argument("<FILENAME>", KEYS_FILE)
     .addHelpText("after", example("kv bulk get keys.json --binding CATALOG > entries.json"))
-    .action((file: string, options: Options.DataOptions) => bulks().getBulk(io, file, options));
+    .action((file: string, options: KvOptions) => bulks().getBulk(io, file, options));
 
   onData(bulk.command("delete"))
     .description("delete the keys listed in a file, after asking for confirmation")
@@ -138,7 +136,7 @@ function registerBulk(kv: Command, io: Io): void {
     .addOption(yes())
     .addOption(force())
     .addHelpText("after", example("kv bulk delete keys.json --binding CATALOG"))
-    .action((file: string, options: Options.DeleteOptions) => bulks().deleteBulk(io, file, options));
+    .action((file: string, options: KvOptions) => bulks().deleteBulk(io, file, options));
 }
 
 const KEYS_FILE = "JSON: an array of keys, the output of key list, or a file for bulk put; - for stdin";
@@ -188,14 +186,11 @@ function example(command: string): string {
   return `\nExample:\n  $ edgeguard ${command}`;
 }
 
-function wholeNumber(text: string): number {
-  if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError("Pass a whole number of seconds.");
-}
+const seconds = wholeNumber(0, undefined, "of seconds");
 
 function ttl(text: string): number {
-  const seconds = wholeNumber(text);
-  if (seconds >= KV.MIN_TTL_SECONDS) return seconds;
+  const time = seconds(text);
+  if (time >= KV.MIN_TTL_SECONDS) return time;
   throw new InvalidArgumentError(`TTL must be at least ${KV.MIN_TTL_SECONDS} seconds.`);
 }
 

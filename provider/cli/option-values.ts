@@ -13,12 +13,30 @@ export function hexId(text: string): string {
   );
 }
 
-/** Parses an option's value as a comma-separated list of words from `known`. */
-export function wordsAmong<T extends string>(known: readonly T[]): (text: string) => readonly T[] {
+/**
+ * Parses an option's value as a comma-separated list of words from `known`.
+ *
+ * @param what what each word is, such as `a product`.
+ */
+export function wordsAmong<T extends string>(what: string, known: readonly T[]): (text: string) => T[] {
   return (text) =>
     text.split(",").map((given) => {
       const word = known.find((each) => each === given.trim());
-      if (word === undefined) throw new InvalidArgumentError(`Choose from ${known.join(", ")}.`);
-      return word;
+      if (word !== undefined) return word;
+      const choice = `Choose from ${known.join(", ")}.`;
+      throw new InvalidArgumentError(`${JSON.stringify(given)} is not ${what}. ${choice}`);
     });
+}
+
+/** Parses an option's value as a whole number. */
+export function wholeNumber(
+  least: number,
+  most = Number.MAX_SAFE_INTEGER,
+  what = `from ${least} to ${most}`,
+): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (/^\d+$/.test(text) && number >= least && number <= most) return number;
+    throw new InvalidArgumentError(`Pass a whole number ${what}.`);
+  };
 }

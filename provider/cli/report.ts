@@ -5,6 +5,7 @@ import type * as Reports from "../report/index";
 import { CommandError, DriftError, UsageError } from "../terminal/errors";
 import { readText } from "../terminal/files";
 import { print, type Io } from "../terminal/io";
+import { wholeNumber, wordsAmong } from "./option-values";
 
 const FORMATS = ["markdown", "text", "json"] as const satisfies readonly Reports.Format[];
 
@@ -36,7 +37,7 @@ export function register(program: Command, io: Io): void {
     .addOption(new Option("--format <format>", "format of the report").choices(FORMATS).default("markdown"))
     .addOption(
       new Option("--fail-on <kinds>", "exit with 1 if the plan has dangers of these kinds (comma-separated)")
-        .argParser(kinds)
+        .argParser(wordsAmong("a kind of danger", KINDS))
         .default([], "nothing"),
     )
     .addOption(
@@ -44,7 +45,7 @@ export function register(program: Command, io: Io): void {
         "--removed-keys <count>",
         'report "removes" only if a KvEntries deletes at least this many of the keys it wrote',
       )
-        .argParser((text) => whole(text, Number.MAX_SAFE_INTEGER))
+        .argParser(wholeNumber(0, undefined, "of at least 0"))
         .default(10),
     )
     .addOption(
@@ -52,7 +53,7 @@ export function register(program: Command, io: Io): void {
         "--removed-share <percent>",
         'report "removes" only if a KvEntries also deletes at least this percentage (0 to 100) of the keys it wrote',
       )
-        .argParser((text) => whole(text, 100))
+        .argParser(wholeNumber(0, 100))
         .default(50),
     )
     .addOption(
@@ -111,24 +112,6 @@ interface ReportOptions {
   readonly inventory?: string;
   /** Whether to report manual changes instead of a plan. */
   readonly drift?: boolean;
-}
-
-function whole(text: string, most: number): number {
-  const number = Number(text);
-  if (/^\d+$/.test(text) && number <= most) return number;
-  throw new InvalidArgumentError(
-    `${JSON.stringify(text)} is invalid. Use a whole number${most === 100 ? " from 0 to 100" : ", 0 or greater"}.`,
-  );
-}
-
-function kinds(text: string): Reports.DangerKind[] {
-  return text.split(",").map((word) => {
-    const kind = KINDS.find((known) => known === word.trim());
-    if (kind !== undefined) return kind;
-    throw new InvalidArgumentError(
-      `${JSON.stringify(word)} is not a kind of danger. Choose from ${KINDS.join(", ")}.`,
-    );
-  });
 }
 
 function digests(text: string, before: readonly string[]): string[] {

@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { InvalidArgumentError, Option, type Command } from "commander";
+import { Option, type Command } from "commander";
 import type { Io } from "../terminal/io";
 import type * as Compare from "../survey/compare";
 import type { SurveyOptions } from "../survey/options";
 import type * as Run from "../survey/run";
-import { hexId, INVENTORY_FILE } from "./option-values";
+import { hexId, INVENTORY_FILE, wholeNumber } from "./option-values";
 
 /** Registers `edgeguard survey`, which shows on one page how every zone is configured. */
 export function register(program: Command, io: Io): void {
@@ -42,7 +42,7 @@ export function register(program: Command, io: Io): void {
         "--budget <percent>",
         "the percentage of Cloudflare's rate limit (1,200 requests per 5 minutes) to use",
       )
-        .argParser(percent)
+        .argParser(wholeNumber(1, 100))
         .default(75),
     )
     .option("--out <directory>", `where to write ${FILES}`, "survey")
@@ -87,12 +87,6 @@ Example:
 
 function defaultInventory(io: Io): Pick<SurveyOptions, "inventory"> {
   return existsSync(join(io.cwd, INVENTORY_FILE)) ? { inventory: INVENTORY_FILE } : {};
-}
-
-function percent(text: string): number {
-  const share = Number(text);
-  if (/^\d+$/.test(text) && share >= 1 && share <= 100) return share;
-  throw new InvalidArgumentError("Pass a whole number from 1 to 100.");
 }
 
 // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded on use: --version and --help need none of it

@@ -1,10 +1,8 @@
 import { join, relative } from "node:path";
-import { ApiError, CancelledError } from "../api/errors";
-import { CommandError, InterruptedError, UnfinishedError, UsageError } from "../terminal/errors";
+import { ApiError } from "../api/errors";
+import { CommandError, UnfinishedError, UsageError } from "../terminal/errors";
 import { printToStderr, type Io } from "../terminal/io";
-import { requireCredential } from "../terminal/failure";
-import { hostOf } from "../terminal/host";
-import { StatusLine } from "../terminal/status-line";
+import type { StatusLine } from "../terminal/status-line";
 import type { Host } from "../runtime/host";
 import { Drafter } from "./draft";
 import { configScript, importFile } from "./import-file";
@@ -40,25 +38,18 @@ export async function importExisting(io: Io, options: ImportOptions): Promise<vo
   const project = projectFor(io.cwd, staging.folder, options);
   const target: Target = { surface: options.for, language: project.language };
   staging.refuseExisting(PROGRAM_FILES[target.language], STATE);
-  const stop = io.interrupted();
-  const status = new StatusLine(io);
-  const host = hostOf(io, options, stop, status);
-  try {
-    requireCredential(host.settings);
-    const everything = await readEverything(host, options, staging, status);
-    status.show("writing the program");
-    const outcome = await write(io, everything, staging, project, target);
-    status.clear();
-    for (const line of summary(outcome)) printToStderr(io, line);
-  } catch (error) {
-    status.clear();
-    if (stop.aborted && error instanceof CancelledError)
-      throw new InterruptedError("interrupted. Nothing was written.");
-    throw error instanceof ApiError ? new UnfinishedError(error, "Nothing was written.") : error;
-  } finally {
-    await staging.discard();
-    await host.close();
-  }
+  const unfinished = "Nothing was written.";
+  await staging.use(io, { account: options.account, unfinished }, async (host, status) => {
+    try {
+      const everything = await readEverything(host, options, staging, status);
+      status.show("writing the program");
+      const outcome = await write(io, everything, staging, project, target);
+      status.clear();
+      for (const line of summary(outcome)) printToStderr(io, line);
+    } catch (error) {
+      throw error instanceof ApiError ? new UnfinishedError(error, unfinished) : error;
+    }
+  });
 }
 
 interface ImportedParts {

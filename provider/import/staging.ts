@@ -4,6 +4,10 @@ import { dirname, join, relative, resolve } from "node:path";
 import { inSeries } from "../basics/words";
 import { CommandError } from "../terminal/errors";
 import { makeFolder } from "../terminal/files";
+import { withHost } from "../terminal/host";
+import type { Io } from "../terminal/io";
+import { StatusLine } from "../terminal/status-line";
+import type { Host } from "../runtime/host";
 
 /** The mode of a file that only its owner can read. */
 export const SECRET_MODE = 0o600;
@@ -88,6 +92,28 @@ export class Staging {
     this.#made = undefined;
     await this.discard();
     return files.sort(byDepth).map((file) => relative(from, join(this.folder, file)));
+  }
+
+  /**
+   * Runs a command that reads from the API and writes its files here. After Ctrl-C, requests in progress end.
+   *
+   * @param unfinished what to say after Ctrl-C. Without it, the command says so itself.
+   */
+  async use(
+    io: Io,
+    { account, unfinished }: { readonly account: string | undefined; readonly unfinished?: string },
+    work: (host: Host, status: StatusLine, stop: AbortSignal) => Promise<void>,
+  ): Promise<void> {
+    const status = new StatusLine(io);
+    const closing = io.interrupted();
+    const settings = { "edgeguard:accountId": account };
+    try {
+      const needs = { settings, closing, status, ...(unfinished !== undefined && { unfinished }) };
+      await withHost(io, needs, (host) => work(host, status, closing));
+    } finally {
+      status.clear();
+      await this.discard();
+    }
   }
 
   /** Removes everything that wasn't moved. */

@@ -10,13 +10,11 @@ import { withMachineLock } from "../runtime/machine-lock";
 import { codeOf } from "../basics/files";
 import { pluralize } from "../basics/words";
 import { CommandError, InterruptedError, UnfinishedError, UsageError } from "../terminal/errors";
-import { requireCredential } from "../terminal/failure";
 import type * as InventoryFile from "../page-shield/inventory/file";
 import type * as Judge from "../page-shield/inventory/judge";
-import { hostOf } from "../terminal/host";
 import { makeFolder, readText } from "../terminal/files";
 import { printToStderr, type Io } from "../terminal/io";
-import { StatusLine } from "../terminal/status-line";
+import type { StatusLine } from "../terminal/status-line";
 import { VERSION } from "../version";
 import { Cells } from "./cells";
 import { Journal } from "./journal";
@@ -52,11 +50,8 @@ export async function survey(io: Io, options: SurveyOptions): Promise<void> {
   const stacks = await readStacks(io, options.stack);
   const inventory = options.inventory === undefined ? undefined : readApprovals(io, options.inventory);
   const paymentPages = new PaymentPages(options.paymentPages, inventory?.isListed);
-  const stop = io.interrupted();
-  const status = new StatusLine(io);
-  const host = hostOf(io, options, stop, status);
   const path = join(resolve(io.cwd, options.out), JOURNAL);
-  const open = async (): Promise<Journal> => {
+  const open = async (host: Host): Promise<Journal> => {
     const beginning = {
       tool: `pulumi-edgeguard ${VERSION}`,
       options: digestOf([
@@ -71,12 +66,11 @@ export async function survey(io: Io, options: SurveyOptions): Promise<void> {
     makeFolder(staging.folder);
     return await Journal.create(path, { ...beginning, at: new Date().toISOString() });
   };
-  try {
-    requireCredential(host.settings);
+  await staging.use(io, { account: options.account }, async (host, status, stop) => {
     const ctx = host.context("survey");
     const lock = { pause: (ms: number) => ctx.pause(ms), say: host.say, patienceMs: LOCK_MS };
     await withMachineLock(path, lock, async () => {
-      const journal = await open();
+      const journal = await open(host);
       try {
         const isApproved = inventory?.isApproved;
         const given = { host, journal, stacks, isApproved, paymentPages, options, wanted, status };
@@ -95,11 +89,7 @@ export async function survey(io: Io, options: SurveyOptions): Promise<void> {
         await journal.close();
       }
     });
-  } finally {
-    status.clear();
-    await staging.discard();
-    await host.close();
-  }
+  });
 }
 
 /** Thrown if the token couldn't read anything. The journal is then deleted, because there's nothing to resume. */

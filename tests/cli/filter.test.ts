@@ -177,7 +177,12 @@ describe("edgeguard filter", () => {
       [FILTER, "lines.ndjson", "--print", "--format", "json"],
       /'--print' cannot be used with option '--format/,
     ],
-    [2, "--examples that isn't a number", [FILTER, "--examples", "many"], /Pass a number from 0 to 9999/],
+    [
+      2,
+      "--examples that isn't a number",
+      [FILTER, "--examples", "many"],
+      /Pass a whole number from 0 to 9999/,
+    ],
     [2, "an unknown format", [FILTER, "--format", "csv"], /Allowed choices are text, json/],
   ])("exits with %i for %s", async (code, _, args, sentence) => {
     const ran = await here(args);

@@ -4,10 +4,9 @@ import { fieldIssues, type FieldList } from "../../logpush/filter-fields";
 import { FilterError, type CheckedFilter, type FilterIssue } from "../../logpush/filter-read";
 import { listFields, scopeName } from "../../logpush/job-api";
 import type { Scope } from "../../runtime/composite-id";
-import { Host } from "../../runtime/host";
 import { nearest } from "../../basics/nearest";
 import { UsageError } from "../../terminal/errors";
-import { requireCredential, withVariables } from "../../terminal/failure";
+import { withHost } from "../../terminal/host";
 import { printToStderr, type Io } from "../../terminal/io";
 
 // Checks the filter against the fields of its dataset, the way the preview of a LogpushJob does.
@@ -59,12 +58,10 @@ function issuesAnywhere(filter: CheckedFilter): readonly FilterIssue[] {
 
 /** Reads the fields that are available on the plan of the zone or account. */
 async function liveFields(io: Io, scope: Scope, dataset: string): Promise<FieldList> {
-  const out = (line: string): void => printToStderr(io, withVariables(line));
-  const closing = io.interrupted();
-  const host = new Host({ config: () => undefined, env: io.env, out: { info: out, warn: out }, closing });
   try {
-    requireCredential(host.settings);
-    const listed = await listFields(host.api, scope, dataset);
+    const listed = await withHost(io, { closing: io.interrupted() }, ({ api }) =>
+      listFields(api, scope, dataset),
+    );
     return { dataset, types: typesOf(dataset, listed), complete: true };
   } catch (error) {
     if (!isNotFound(error)) throw error;
@@ -72,8 +69,6 @@ async function liveFields(io: Io, scope: Scope, dataset: string): Promise<FieldL
     throw new UsageError(
       `${scopeName(scope)} has no dataset ${dataset}. Check --dataset and --${scope.kind}, or pass ${other} instead.`,
     );
-  } finally {
-    await host.close();
   }
 }
 

@@ -8,8 +8,8 @@ import { pluralize } from "../../basics/words";
 import { CommandError } from "../../terminal/errors";
 import { withVariables } from "../../terminal/failure";
 import { makeFolder } from "../../terminal/files";
+import { withHost } from "../../terminal/host";
 import { print, printToStderr, type Io } from "../../terminal/io";
-import { withHost } from "../with-host";
 import { WRITERS, type Format } from "./formats";
 
 export interface CheckOptions {
@@ -27,7 +27,8 @@ export interface CheckOptions {
 export async function checkInventory(io: Io, options: CheckOptions): Promise<void> {
   const { zone, file, hosts, format, evidence, expiringDays, threshold } = options;
   const inventory = readInventory(resolve(io.cwd, file), file);
-  const check = await withHost(io, "Nothing was checked.", async (host) => {
+  const needs = { signal: io.interrupted(), unfinished: "Nothing was checked." };
+  const check = await withHost(io, needs, async (host) => {
     const args = { inventory, zoneIds: zone, expiringDays, threshold };
     return withSettingNames(
       await runCheck(host, "inventory check", { ...args, ...(hosts !== undefined && { hosts }) }),

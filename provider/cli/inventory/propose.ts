@@ -12,8 +12,8 @@ import {
 import { pluralize } from "../../basics/words";
 import { CommandError } from "../../terminal/errors";
 import { unreadable } from "../../terminal/files";
+import { withHost } from "../../terminal/host";
 import { printToStderr, type Io } from "../../terminal/io";
-import { withHost } from "../with-host";
 
 export interface ProposeOptions {
   readonly zone: readonly string[];
@@ -31,7 +31,8 @@ export async function proposeEntries(io: Io, options: ProposeOptions): Promise<v
   const isNew = !existsSync(path);
   const text = isNew ? emptyInventory(file) : await readInventoryText(path, file);
   const inventory = parseInventory(file, Buffer.from(text));
-  const zones = await withHost(io, `${file} is unchanged.`, (host) => readZones(host, zone, hosts));
+  const needs = { signal: io.interrupted(), unfinished: `${file} is unchanged.` };
+  const zones = await withHost(io, needs, (host) => readZones(host, zone, hosts));
   const unread = zones.flatMap(({ zoneId, problem }) =>
     problem?.kind === "not read" ? [`zone ${zoneId}: ${problem.message}`] : [],
   );

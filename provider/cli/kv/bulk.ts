@@ -13,20 +13,13 @@ import { printArray, printToStderr, type Io } from "../../terminal/io";
 import { ProgressLine } from "../../terminal/status-line";
 import { readKeys, withInputFile, type InputFile } from "./files";
 import { titleOf } from "./namespace";
-import {
-  onNamespace,
-  targetOf,
-  type BulkPutOptions,
-  type DataOptions,
-  type DeleteOptions,
-  type NamespaceSession,
-} from "./session";
+import { onNamespace, targetOf, type KvOptions, type NamespaceSession } from "./session";
 
-export async function putBulk(io: Io, argument: string, options: BulkPutOptions): Promise<void> {
+export async function putBulk(io: Io, argument: string, options: KvOptions): Promise<void> {
   await withInputFile(io, argument, (file) => putEntries(io, file, options));
 }
 
-async function putEntries(io: Io, file: InputFile, options: BulkPutOptions): Promise<void> {
+async function putEntries(io: Io, file: InputFile, options: KvOptions): Promise<void> {
   const target = targetOf(io, options);
   const begun = performance.now();
   const work = async (checked: Checked): Promise<void> => {
@@ -54,7 +47,7 @@ async function putEntries(io: Io, file: InputFile, options: BulkPutOptions): Pro
 }
 
 /** Prints entries in the format of `bulk put`, so that they can be written elsewhere. */
-export async function getBulk(io: Io, argument: string, options: DataOptions): Promise<void> {
+export async function getBulk(io: Io, argument: string, options: KvOptions): Promise<void> {
   const keys = await withInputFile(io, argument, readKeys);
   await onNamespace(io, options, async ({ ctx, accountId, namespaceId, name }) => {
     const missing = new Set(keys);
@@ -79,7 +72,7 @@ export async function getBulk(io: Io, argument: string, options: DataOptions): P
   });
 }
 
-export async function deleteBulk(io: Io, argument: string, options: DeleteOptions): Promise<void> {
+export async function deleteBulk(io: Io, argument: string, options: KvOptions): Promise<void> {
   const keys = await withInputFile(io, argument, readKeys);
   if (keys.length === 0) {
     printToStderr(io, `edgeguard: ${argument} has no keys; nothing was deleted.`);

@@ -18,14 +18,7 @@ import { CommandError, UsageError } from "../../terminal/errors";
 import { unreadable } from "../../terminal/files";
 import { print, printArray, printToStderr, type Io } from "../../terminal/io";
 import { send, withEntries } from "./bulk";
-import {
-  onNamespace,
-  type DeleteOptions,
-  type GetOptions,
-  type ListOptions,
-  type NamespaceSession,
-  type PutOptions,
-} from "./session";
+import { onNamespace, type KvOptions, type NamespaceSession } from "./session";
 import { NotRegularError } from "../../basics/files";
 
 /** Writes one entry with the same checks, request and retries as a bulk write. */
@@ -33,7 +26,7 @@ export async function putKey(
   io: Io,
   key: string,
   value: string | undefined,
-  options: PutOptions,
+  options: KvOptions,
 ): Promise<void> {
   const entry = entryOf(io, key, value, options);
   await withEntries(openSource({ entries: { [key]: entry } }, io.cwd), async (checked) => {
@@ -54,7 +47,7 @@ export async function putKey(
   });
 }
 
-export async function listKeys(io: Io, options: ListOptions): Promise<void> {
+export async function listKeys(io: Io, options: KvOptions): Promise<void> {
   const { prefix } = options;
   await onNamespace(io, options, async ({ ctx, accountId, namespaceId }) => {
     const at = { accountId, namespaceId, ...(prefix === undefined ? {} : { prefix }) };
@@ -62,7 +55,7 @@ export async function listKeys(io: Io, options: ListOptions): Promise<void> {
   });
 }
 
-export async function getKey(io: Io, key: string, options: GetOptions): Promise<void> {
+export async function getKey(io: Io, key: string, options: KvOptions): Promise<void> {
   refuseBadKey(key);
   await onNamespace(io, options, async (session) => {
     const what = `Reading key ${quoteKey(key)} in ${session.name}`;
@@ -81,7 +74,7 @@ export async function getKey(io: Io, key: string, options: GetOptions): Promise<
   });
 }
 
-export async function deleteKey(io: Io, key: string, options: DeleteOptions): Promise<void> {
+export async function deleteKey(io: Io, key: string, options: KvOptions): Promise<void> {
   refuseBadKey(key);
   await onNamespace(io, options, async (session) => {
     await confirm(io, `Delete key ${quoteKey(key)} from ${session.name}?`, options.yes);
@@ -128,7 +121,7 @@ interface Given {
 }
 
 /** Builds the entry from the command line. Its limits are checked like those of any entry. */
-function entryOf(io: Io, key: string, text: string | undefined, options: PutOptions): Given {
+function entryOf(io: Io, key: string, text: string | undefined, options: KvOptions): Given {
   const { path, ttl, expiration, metadata } = options;
   if (text === undefined && path === undefined) throw new UsageError("no value. Pass VALUE or --path.");
   if (text !== undefined && path !== undefined) throw new UsageError("pass VALUE or --path, not both.");

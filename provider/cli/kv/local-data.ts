@@ -36,7 +36,7 @@ interface LocalDataRequest {
 
 interface LocalData {
   /** Settings for accessing the data. */
-  readonly config: Readonly<Record<string, string>>;
+  readonly settings: Readonly<Record<string, string>>;
   /** The absolute path of the data's directory. */
   readonly folder: string;
   /** Whether the namespace is new. */
@@ -59,7 +59,7 @@ export async function openLocalData(
       ...(begin ? { begin: { id: namespaceId, title } } : {}),
     });
     return {
-      config: {
+      settings: {
         "edgeguard:baseUrl": data.url,
         "edgeguard:accountId": data.accountId,
         "edgeguard:apiToken": data.token,

@@ -12,10 +12,8 @@ import {
   onNamespace,
   projectOf,
   targetOf,
-  type DeleteNamespaceOptions,
+  type KvOptions,
   type NamespaceSession,
-  type ProjectOptions,
-  type RenameOptions,
   type Session,
 } from "./session";
 import { snippetFor } from "./snippet";
@@ -23,7 +21,7 @@ import { snippetFor } from "./snippet";
 const namespace = z.looseObject({ id: z.string(), title: z.string() });
 
 /** Creates a namespace with the title that Wrangler gives it: `[<env>-]<NAMESPACE>[_preview]`. */
-export async function createNamespace(io: Io, name: string, options: ProjectOptions): Promise<void> {
+export async function createNamespace(io: Io, name: string, options: KvOptions): Promise<void> {
   const { env, preview = false } = options;
   const title = `${env === undefined ? "" : `${env}-`}${checkedTitle(name)}${preview ? "_preview" : ""}`;
   const project = projectOf(io, options, { envNeedsFile: false });
@@ -45,7 +43,7 @@ export async function createNamespace(io: Io, name: string, options: ProjectOpti
   });
 }
 
-export async function listNamespaces(io: Io, options: ProjectOptions): Promise<void> {
+export async function listNamespaces(io: Io, options: KvOptions): Promise<void> {
   await onAccount(io, projectOf(io, options), async (session) => {
     const found = await titlesOf(session);
     await print(io, `${JSON.stringify(found, undefined, 2)}\n`);
@@ -55,9 +53,9 @@ export async function listNamespaces(io: Io, options: ProjectOptions): Promise<v
 export async function renameNamespace(
   io: Io,
   oldTitle: string | undefined,
-  options: RenameOptions,
+  options: KvOptions,
 ): Promise<void> {
-  const title = checkedTitle(options.newName);
+  const title = checkedTitle(options.newName ?? "");
   const selected = options.binding !== undefined || options.namespaceId !== undefined;
   if (selected === (oldTitle !== undefined))
     throw new UsageError(
@@ -92,7 +90,7 @@ export async function renameNamespace(
   });
 }
 
-export async function deleteNamespace(io: Io, options: DeleteNamespaceOptions): Promise<void> {
+export async function deleteNamespace(io: Io, options: KvOptions): Promise<void> {
   const target = targetOf(io, options);
   await onNamespace(
     io,

@@ -1,7 +1,6 @@
 import type { EntriesContext, NamespaceAddress } from "../../kv/address";
-import { Host } from "../../runtime/host";
 import { CommandError, UsageError } from "../../terminal/errors";
-import { requireCredential, withVariables } from "../../terminal/failure";
+import { withHost } from "../../terminal/host";
 import { printToStderr, type Io } from "../../terminal/io";
 import { accountOf, namespaceOf, readProjectConfig, type ProjectConfig } from "../wrangler-config";
 import { openLocalData } from "./local-data";
@@ -10,54 +9,24 @@ import { openLocalData } from "./local-data";
 
 const CONFIG_FILES = "wrangler.toml, wrangler.json or wrangler.jsonc";
 
-/** Options shared by all `kv` commands. */
-export interface ProjectOptions {
+/** The options of all `kv` commands. The parser knows which of them a command takes. */
+export interface KvOptions {
   readonly env?: string;
   readonly accountId?: string;
   readonly config?: string;
   readonly preview?: boolean;
-}
-
-/** Options for commands on one namespace. */
-export interface SelectorOptions extends ProjectOptions {
   readonly binding?: string;
   readonly namespaceId?: string;
-}
-
-export interface RenameOptions extends SelectorOptions {
-  readonly newName: string;
-}
-
-export interface DeleteNamespaceOptions extends SelectorOptions {
+  readonly newName?: string;
   readonly yes?: boolean;
-}
-
-/** Options for commands on a namespace's entries. */
-export interface DataOptions extends SelectorOptions {
   readonly local?: boolean;
   readonly persistTo?: string;
-}
-
-export interface PutOptions extends DataOptions {
   readonly path?: string;
   readonly ttl?: number;
   readonly expiration?: number;
   readonly metadata?: string;
-}
-
-export interface ListOptions extends DataOptions {
   readonly prefix?: string;
-}
-
-export interface GetOptions extends DataOptions {
   readonly text?: boolean;
-}
-
-export interface DeleteOptions extends DataOptions {
-  readonly yes?: boolean;
-}
-
-export interface BulkPutOptions extends DataOptions {
   readonly dryRun?: boolean;
 }
 
@@ -78,7 +47,7 @@ export interface Target extends Project {
  * @param envNeedsFile whether `--env` requires a configuration file.
  * @throws CommandError if the configuration file is malformed, or has no such environment.
  */
-export function projectOf(io: Io, options: ProjectOptions, { envNeedsFile = true } = {}): Project {
+export function projectOf(io: Io, options: KvOptions, { envNeedsFile = true } = {}): Project {
   const config = readProjectConfig(io, options.config);
   if (options.env !== undefined && config === undefined && envNeedsFile)
     throw new UsageError(
@@ -100,7 +69,7 @@ export function projectOf(io: Io, options: ProjectOptions, { envNeedsFile = true
  * @throws UsageError if no option selects a namespace, or CommandError if the configuration file doesn't have the
  * namespace's ID.
  */
-export function targetOf(io: Io, options: SelectorOptions): Target {
+export function targetOf(io: Io, options: KvOptions): Target {
   const { binding, namespaceId, preview = false, env } = options;
   if (binding === undefined && namespaceId === undefined)
     throw new UsageError("no namespace. Pass --binding <name> or --namespace-id <id>.");
@@ -148,15 +117,13 @@ export async function onAccount<T>(
   work: (session: Session) => Promise<T>,
   options: SessionOptions = {},
 ): Promise<T> {
-  const { accountId } = project;
-  const config = new Map(accountId === undefined ? [] : [["edgeguard:accountId", accountId]]);
-  return await connected(new Host({ config: (key) => config.get(key), ...common(io), ...options }), work);
+  return await connected(io, { settings: { "edgeguard:accountId": project.accountId }, ...options }, work);
 }
 
 /** Runs `work` on an existing namespace, either the account's or one in the local data. */
 export async function onNamespace<T>(
   io: Io,
-  options: SelectorOptions | DataOptions,
+  options: KvOptions,
   work: (session: NamespaceSession) => Promise<T>,
   more: SessionOptions & {
     /** The namespace, if the caller has already found it. */
@@ -168,8 +135,8 @@ export async function onNamespace<T>(
   const { target = targetOf(io, options), writes = false, ...session } = more;
   const { namespaceId, name } = target;
   const there = (at: Session): Promise<T> => work({ ...at, namespaceId, name });
-  if (!("local" in options) || !options.local) {
-    if ("persistTo" in options)
+  if (options.local !== true) {
+    if (options.persistTo !== undefined)
       throw new UsageError("--persist-to needs --local. Add --local, or leave out --persist-to.");
     return await onAccount(io, target, there, session);
   }
@@ -182,23 +149,20 @@ export async function onNamespace<T>(
   });
   if (data.begun) printToStderr(io, `edgeguard: created an empty local ${name} in ${data.folder}.`);
   try {
-    const config = new Map(Object.entries(data.config));
-    const host = new Host({ config: (key) => config.get(key), ...common(io), env: {}, ...session });
-    return await connected(host, (at) => work({ ...at, namespaceId, name: `local ${name}` }));
+    const needs = { settings: data.settings, env: {}, ...session };
+    return await connected(io, needs, (at) => work({ ...at, namespaceId, name: `local ${name}` }));
   } finally {
     await data.close();
   }
 }
 
-function common(io: Io): Pick<ConstructorParameters<typeof Host>[0], "env" | "out"> {
-  const out = (line: string): void => printToStderr(io, withVariables(line));
-  return { env: io.env, out: { info: out, warn: out } };
-}
-
-async function connected<T>(host: Host, work: (session: Session) => Promise<T>): Promise<T> {
-  try {
+function connected<T>(
+  io: Io,
+  needs: Parameters<typeof withHost>[1],
+  work: (session: Session) => Promise<T>,
+): Promise<T> {
+  return withHost(io, needs, async (host) => {
     const { accountId } = host.settings;
-    requireCredential(host.settings);
     if (accountId === undefined)
       throw new CommandError(
         "no account. Pass --account-id, or set account_id in the configuration file, or set CLOUDFLARE_ACCOUNT_ID.",
@@ -206,11 +170,6 @@ async function connected<T>(host: Host, work: (session: Session) => Promise<T>):
     const { api, settings, ...context } = host.context("kv");
     // The commands report progress themselves, on one line.
     const say = { ...host.say, info: () => undefined };
-    return await work({
-      ctx: { ...context, api, settings, say },
-      accountId,
-    });
-  } finally {
-    await host.close();
-  }
+    return await work({ ctx: { ...context, api, settings, say }, accountId });
+  });
 }
