@@ -7,7 +7,7 @@ import { mayHaveExpired, listKeys, type ListedKey, sameListed } from "./listing"
 import { canonicalJson } from "../basics/json";
 import { firstOf, pluralize } from "../basics/words";
 import type { Manifest } from "./manifest";
-import { existingOf, MOST_READ_AGAIN } from "./prune";
+import { existingOf } from "./prune";
 import { readValues } from "./values";
 
 export interface Verification extends NamespaceAddress {
@@ -40,7 +40,9 @@ export async function driftOf(
       if (!mayHaveExpired(recorded, now)) unlisted.push(key);
     } else if (!sameListed(recorded, found, now)) changed.push(key);
   }
-  const missing = await withoutExisting(ctx, state, unlisted);
+  // An incomplete listing doesn't prove that a key is missing. A read of the key does.
+  const existing = new Set(await existingOf(ctx, state, unlisted));
+  const missing = unlisted.filter((key) => !existing.has(key));
   if (state.verify === "values") {
     const differing = new Set(changed);
     const keys = [...listed.keys()].filter((key) => !differing.has(key));
@@ -58,19 +60,6 @@ export async function driftOf(
 
 /** Whether it's known what the resource wrote. */
 const isCertain = ({ value }: RecordedEntry): boolean => value !== UNCERTAIN.value && value !== FOREIGN.value;
-
-/**
- * Returns the keys that don't exist. An incomplete listing doesn't prove it. If there are too many keys to read all of
- * them, the first ones show whether the listing is complete.
- */
-async function withoutExisting(
-  ctx: Context,
-  address: NamespaceAddress,
-  unlisted: readonly string[],
-): Promise<string[]> {
-  const existing = new Set(await existingOf(ctx, address, unlisted.slice(0, MOST_READ_AGAIN)));
-  return unlisted.filter((key, at) => (at < MOST_READ_AGAIN ? !existing.has(key) : existing.size === 0));
-}
 
 /**
  * Returns the keys that may be deleted, because their content is what the resource wrote, or unknown after a write that

@@ -9,8 +9,8 @@ import { readValues } from "./values";
 /** The default of `maxDeletes`. */
 export const DEFAULT_MAX_PRUNED = 100;
 
-/** How many keys a preview or refresh reads again: ten requests. */
-export const MOST_READ_AGAIN = 10 * KV.MAX_BULK_GET_KEYS;
+/** How many keys a preview reads again: ten requests. */
+const MOST_READ_AGAIN = 10 * KV.MAX_BULK_GET_KEYS;
 
 export interface Pruning extends NamespaceAddress {
   readonly prune?: { readonly prefix: string; readonly maxDeletes?: number } | undefined;

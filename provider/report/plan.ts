@@ -4,6 +4,7 @@ import { Redactor } from "../api/redact";
 import { kindOf } from "../runtime/type-tokens";
 import { HIDDEN } from "../runtime/hidden";
 import { WIRE_SECRET } from "../runtime/engine-values";
+import { namesOfSecrets } from "../runtime/secrets";
 import { partsOfUrn } from "../runtime/urn";
 import { messagesOf, type Diagnostic } from "./diagnostics";
 import { SECRET, truncate } from "./values";
@@ -257,12 +258,16 @@ const ALWAYS_SECRET: readonly string[] = [
   "index",
 ];
 
+/** Also what a refresh returns for an argument that the program made secret, because the engine doesn't mark that. */
+const secretsOf = (given: JsonObject): readonly string[] => [...ALWAYS_SECRET, ...namesOfSecrets(given)];
+
 /** Drops inputs meant only for the provider, and hides secrets. */
-function withoutInternals(given: JsonObject | undefined): JsonObject {
+function withoutInternals(given: JsonObject = {}): JsonObject {
+  const secrets = secretsOf(given);
   return Object.fromEntries(
-    Object.entries(omit(given ?? {}, Object.values(HIDDEN))).map(([key, member]) => [
+    Object.entries(omit(given, Object.values(HIDDEN))).map(([key, member]) => [
       key,
-      ALWAYS_SECRET.includes(key) ? SECRET : withoutSecrets(member),
+      secrets.includes(key) ? SECRET : withoutSecrets(member),
     ]),
   );
 }
@@ -273,7 +278,7 @@ function withoutSecretsOf({ steps, config }: Digest, messages: readonly Diagnost
   for (const [key, value] of Object.entries(config ?? {})) if (SECRET_SETTING.test(key)) redactor.add(value);
   for (const { oldState, newState } of steps ?? [])
     for (const members of [oldState?.inputs, oldState?.outputs, newState?.inputs, newState?.outputs]) {
-      const secrets = secretsIn(Object.values(pick(members ?? {}, ALWAYS_SECRET)));
+      const secrets = secretsIn(pick(members ?? {}, secretsOf(members ?? {})));
       redactor.add(...secrets, ...markedIn(members));
     }
   return messages.map((message) => ({ ...message, text: redactor.redact(message.text) }));

@@ -41,7 +41,7 @@ export interface Existing {
 /**
  * Finds the existing rule that a create should adopt. Undefined if it should create a new one. Looks for, in this
  * order:
- * 1. This resource's own rule, or one that an earlier run didn't finish creating.
+ * 1. This resource's own rule, or the same one that an earlier run didn't finish creating.
  * 2. A rule that matches the program, has another default ref of this stack, and isn't owned by any resource.
  * 3. The rule with the declared ref, or someone else's that runs the same ruleset for the same requests. With `ifEqual`,
  *    it has to match, because another team's program may have the same default ref.
@@ -61,14 +61,22 @@ export async function chooseExisting(
   if (adopt !== "never") {
     // If this program holds the rule, it's this resource's own, in a replacement.
     if (named !== undefined && ctx.holding(named.id) !== undefined) return { rule: named, from: "own" };
-    if (named === undefined && unfinished !== undefined) return { rule: unfinished, from: "left" };
+    if (named === undefined && unfinished !== undefined && isStarted(declared, prepared, unfinished))
+      return { rule: unfinished, from: "left" };
     const [rule, ...more] = running.filter((each) => isPredecessor(ctx, declared, prepared, found, each));
     if (named === undefined && rule !== undefined && more.length === 0) return { rule, from: "predecessor" };
   }
   const others = running.filter((each) => !each.ref.startsWith(REF_PREFIX) && ctx.isUnclaimed(each.id));
   const rule = await adoptOthers(ctx, declared, prepared, found, named ?? unfinished, others);
   if (rule === undefined) return undefined;
-  return { rule, from: rule === named && ref.startsWith(REF_PREFIX) ? "left" : "others" };
+  const isOwn = rule === unfinished || (rule === named && ref.startsWith(REF_PREFIX));
+  return { rule, from: isOwn ? "left" : "others" };
+}
+
+/** Whether the rule is the declared one before its exceptions exist. Another team's may have the same default ref. */
+function isStarted(declared: Declared, prepared: Prepared, rule: ZoneRule): boolean {
+  const wanted = { ...desiredRule(declared, prepared, rule), enabled: false, ref: rule.ref };
+  return differences(rule, wanted, prepared.sharedTags).length === 0;
 }
 
 /** Finds someone else's rule to adopt: the one with the declared ref (`named`), or one that runs the same ruleset. */
@@ -80,13 +88,13 @@ async function adoptOthers(
   named: ZoneRule | undefined,
   running: readonly ZoneRule[],
 ): Promise<ZoneRule | undefined> {
-  const { zoneId, adopt, ref } = declared;
-  const conflict =
-    named === undefined
-      ? `runs ${JSON.stringify(prepared.managed.name)} for the same requests`
-      : `has the ref ${JSON.stringify(ref)}`;
-  const conflictWith = ({ id, description }: ZoneRule): string =>
-    `Rule ${id}${description === "" || ctx.isSecret("description") ? "" : ` (${JSON.stringify(description)})`} in zone ${zoneId} already ${conflict}`;
+  const { zoneId, adopt } = declared;
+  const conflictWith = (rule: ZoneRule): string =>
+    `Rule ${rule.id}${rule.description === "" || ctx.isSecret("description") ? "" : ` (${JSON.stringify(rule.description)})`} in zone ${zoneId} already ${
+      named === undefined
+        ? `runs ${JSON.stringify(prepared.managed.name)} for the same requests`
+        : `has the ref ${JSON.stringify(rule.ref)}`
+    }`;
   const alternative = `use a different ${named === undefined ? "expression" : "ref"}`;
   const differencesOf = (rule: ZoneRule): string[] => [
     ...differences(rule, { ...desiredRule(declared, prepared, rule), ref: rule.ref }, prepared.sharedTags),
@@ -291,7 +299,7 @@ export async function takeOver(
   const inFront = isOwn ? [] : (exceptionsInFront({ ...prepared, ref }, found, rule) ?? []);
   const previous = isOwn ? {} : { previous: snapshotOf(found, rule, inFront) };
   const outputs = (): Computed => ({
-    ...outputsOf(rules.now, currentRule(rules.now, rule), prepared, ctx.isSecret("description")),
+    ...outputsOf(ctx, rules.now, currentRule(rules.now, rule), prepared),
     ...previous,
   });
   // Whatever happens next, `previous` has to be recorded.

@@ -5,6 +5,7 @@ import { compareEffects, type RunningRuleset } from "./compare-effects";
 import { prepare, type Declared, type Prepared } from "./deployment";
 import type { ComparedRules } from "./impact";
 import { findByRef } from "./entry-point";
+import { OVERRIDING } from "./effective";
 import { ownExceptions } from "./exceptions";
 import { skippedBy } from "./explain";
 import { findManagedRuleset, UnknownRulesetError } from "./managed";
@@ -34,9 +35,15 @@ export async function compareLive(
   const { prepared } = compared;
   const now = await runningRuleset(ctx, compared);
   if (now === undefined) return undefined;
+  const { weaker, stronger, digest } = compareEffects(now, prepared);
+  const isHidden = OVERRIDING.some((argument) => ctx.isSecret(argument));
+  const shown = (lines: readonly string[]): readonly string[] =>
+    isHidden && lines.length > 0 ? ["what secret arguments change"] : lines;
   const course = courseOf(compared);
   return omitAbsent({
-    ...compareEffects(now, prepared),
+    weaker: shown(weaker),
+    stronger: shown(stronger),
+    digest,
     moved: movesNothing(compared) ? [] : course && effectsOfMove(ctx, compared, course),
     behind: course && rulesetsBehind(course),
   });

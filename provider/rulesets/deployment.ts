@@ -269,8 +269,8 @@ export type Computed = z.infer<typeof computed>;
 
 export type Recorded = Declared & Computed;
 
-/** @param hidesDescriptions whether to leave out other rules' descriptions, because the resource's own one is secret. */
 export function outputsOf(
+  ctx: Pick<Context, "isSecret">,
   found: EntryPoint,
   rule: ZoneRule,
   {
@@ -279,7 +279,6 @@ export function outputsOf(
     rulesetIds,
     ruleIds,
   }: Pick<Prepared, "managed" | "sharedTags" | "rulesetIds" | "ruleIds">,
-  hidesDescriptions = false,
 ): Computed {
   return omitAbsent({
     ruleId: rule.id,
@@ -287,7 +286,7 @@ export function outputsOf(
     entryPointId: found.id,
     rulesetId: managed.id,
     rulesetVersion: managed.version,
-    otherManagedRules: otherManagedRules(found, rule.id, hidesDescriptions),
+    otherManagedRules: otherManagedRules(ctx, found, rule.id),
     known: omitAbsent({
       scoreRule: scoreRuleOf(managed),
       sharedTags: sharedTags.map(([one, other]): [string, string] => [one, other]),

@@ -150,6 +150,9 @@ export interface RuleCounts {
   readonly off: number;
 }
 
+/** The arguments that decide what a deployment's rules do. */
+export const OVERRIDING = ["ruleset", "version", "owasp", "action", "categories", "rules"] as const;
+
 export function expand(
   managed: ManagedRuleset,
   declared: DeclaredOverrides & { readonly version?: string | undefined },

@@ -20,10 +20,33 @@ export const entryPointPath = (zone: string): string =>
  */
 const ENTRY_POINT_EXISTS = 20217;
 
-/** Reads the zone's entry point. Undefined if nothing was ever deployed in the zone. */
-export function readEntryPoint(ctx: Pick<Context, "api">, zone: string): Promise<EntryPoint | undefined> {
+/**
+ * Reads the zone's entry point. Undefined if nothing was ever deployed in the zone.
+ *
+ * @param path another path of the same ruleset.
+ */
+export function readEntryPoint(
+  ctx: Pick<Context, "api">,
+  zone: string,
+  path = entryPointPath(zone),
+): Promise<EntryPoint | undefined> {
   const what = `Reading the managed rules of zone ${zone}`;
-  return unlessAbsent(() => ctx.api.get(entryPointPath(zone), { what, schema: entryPoint }));
+  return unlessAbsent(() => ctx.api.get(path, { what, schema: entryPoint }));
+}
+
+/** Reads the zone's entry point for a rule that it has to contain. Reads it again by its ID before saying that it doesn't. */
+export async function readWithRule(
+  ctx: Pick<Context, "api">,
+  zone: string,
+  id: string,
+  find: (found: EntryPoint | undefined) => ZoneRule | undefined,
+): Promise<{ readonly found: EntryPoint; readonly rule: ZoneRule } | undefined> {
+  for (const path of [undefined, `${zoneRulesetsPath(zone)}/${id}`]) {
+    const found = await readEntryPoint(ctx, zone, path);
+    const rule = find(found);
+    if (found !== undefined && rule !== undefined) return { found, rule };
+  }
+  return undefined;
 }
 
 const cacheKey = (zone: string): string => `managed rules of zone ${zone}`;
@@ -145,6 +168,7 @@ export interface OtherManagedRule {
   readonly ruleId: string;
   /** The ID of the managed ruleset that it executes. */
   readonly rulesetId: string;
+  /** Empty if the resource's own ref or position is secret. */
   readonly ref: string;
   /** Empty if the resource's own description is secret. */
   readonly description: string;
@@ -152,9 +176,9 @@ export interface OtherManagedRule {
 
 /** Finds the zone's enabled rules that execute a managed ruleset, except the rule with the ID `own`. */
 export function otherManagedRules(
+  { isSecret }: Pick<Context, "isSecret">,
   found: EntryPoint | undefined,
   own?: string,
-  hidesDescriptions = false,
 ): OtherManagedRule[] {
   return (found?.rules ?? []).flatMap(({ id, ref, description, enabled, deploys }) =>
     deploys === undefined || !enabled || id === own
@@ -163,8 +187,8 @@ export function otherManagedRules(
           {
             ruleId: id,
             rulesetId: deploys.rulesetId,
-            ref,
-            description: hidesDescriptions ? "" : description,
+            ref: isSecret("ref") || isSecret("position") ? "" : ref,
+            description: isSecret("description") ? "" : description,
           },
         ],
   );
@@ -174,6 +198,8 @@ const advice: NonNullable<RequestOptions<unknown>["advice"]> = ({ status, errors
   if (status === 404)
     return "If the rule was deleted outside this program, run `pulumi refresh`; the next `pulumi up` creates it again.";
   if (status !== 400) return undefined;
+  if (errors.some(({ pointer }) => pointer?.endsWith("/ref") === true))
+    return "Another rule in the zone has this ref. Change the resource's ref, or delete that rule.";
   return errors.some(({ pointer }) => pointer?.endsWith("/expression") === true)
     ? "Check the expression in the dashboard's expression editor."
     : "Your Cloudflare plan may not include this ruleset, or the ruleset may have changed. Run `pulumi preview`, which checks tags, rules and actions.";

@@ -37,6 +37,9 @@ export interface DeploymentOnZone {
   readonly managed: ManagedRuleset;
 }
 
+/** No program has declared the rule yet. */
+const NOTHING_SECRET = { isSecret: () => false };
+
 /** Returns the outputs that a create would record if it adopted the rule. A destroy restores such a rule. */
 export function existingDeployment({ zone, account, found, rulesets, rule, managed }: DeploymentOnZone): {
   readonly outputs: JsonObject;
@@ -64,7 +67,7 @@ export function existingDeployment({ zone, account, found, rulesets, rule, manag
     ...(version === undefined || version === "latest" ? {} : { version }),
     ...(rule.description === "" ? {} : { description: rule.description }),
     ...overrides,
-    ...outputsOf(found, rule, {
+    ...outputsOf(NOTHING_SECRET, found, rule, {
       managed,
       sharedTags: sharedTagsOf(managed, tagsOf(overrides)),
       rulesetIds: Object.fromEntries(

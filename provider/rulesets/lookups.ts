@@ -5,11 +5,20 @@ import { readEntryPoint } from "./entry-point";
 import { explain, type ExecutedRuleset, type ZoneExplanation } from "./explain";
 import { findManagedRuleset, listManagedRulesets, UnknownRulesetError } from "./managed";
 import { versionToCompare } from "./version-changes";
-import type { ManagedRule, ManagedRuleset, ManagedRulesetInfo, Overrides, Skip, ZoneRule } from "./wire";
+import type {
+  ManagedRule,
+  ManagedRuleset,
+  ManagedRulesetInfo,
+  ZoneEntryPoint,
+  ZoneRule,
+  ZoneRuleState,
+} from "./wire";
 import { omit } from "../basics/json";
 import { lookup, LookupError, type Inputs, type LookupOptions, type ZoneArgs } from "../runtime/lookup";
 
 /** Lookups for an account's managed rulesets and a zone's managed rules. */
+
+export type { ZoneEntryPoint, ZoneRuleState } from "./wire";
 
 /** A summary of the rules in a managed ruleset that have a given tag. */
 export interface TagSummary {
@@ -26,33 +35,6 @@ export interface TagSummary {
 export interface ManagedRulesetState extends ManagedRuleset {
   /** The tags in alphabetical order. A rule counts toward each of its tags. */
   readonly tags: readonly TagSummary[];
-}
-
-/** A rule of a zone's entry point ruleset. */
-export interface ZoneRuleState {
-  readonly id: string;
-  readonly ref: string;
-  /** `execute` for a deployment, `skip` for an exception. */
-  readonly action: string;
-  readonly expression: string;
-  readonly description: string;
-  readonly enabled: boolean;
-  /** The managed ruleset and its overrides. Present only for an execute rule. */
-  readonly deploys?: {
-    readonly rulesetId: string;
-    readonly version?: string;
-    readonly overrides: Overrides;
-  };
-  /** What the rule skips. Present only for a skip rule. */
-  readonly skips?: Skip;
-}
-
-/** A zone's entry point ruleset for managed rules. */
-export interface ZoneEntryPoint {
-  readonly id: string;
-  readonly version: string;
-  /** The rules, in the order in which they run. */
-  readonly rules: readonly ZoneRuleState[];
 }
 
 /** The arguments of `getManagedRulesets`. */

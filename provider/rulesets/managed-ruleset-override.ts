@@ -32,7 +32,7 @@ import {
   type PreviousRule,
 } from "./deployment";
 import { declaredDeployments, duplicatesOfOtherPrograms, duplicateInProgram } from "./duplicates";
-import { expand, expansionIn, type RulesetExpansion } from "./effective";
+import { expand, expansionIn, OVERRIDING, type RulesetExpansion } from "./effective";
 import { readDeployedRuleset, readLiveRule, refreshedFacts } from "./live-rule";
 import {
   declaredVersion,
@@ -46,6 +46,7 @@ import {
   ensureEntryPoint,
   otherManagedRules,
   readEntryPoint,
+  readWithRule,
   RuleWriter,
   cachedEntryPoint,
   type OtherManagedRule,
@@ -116,8 +117,11 @@ export const managedRulesetOverride = defineResource({
   computed,
   computedInputs: ["expansion", "drift", "ruleIds", "adopted"],
   derivedFrom: {
+    expansion: OVERRIDING,
+    known: ["ruleset", "categories", "exceptions"],
     ruleIds: ["rules", "exceptions"],
-    otherManagedRules: ["ref", "description"],
+    ruleRef: ["ref"],
+    otherManagedRules: ["ref", "description", "position"],
     previous: ["ref", "description", "expression", "exceptions"],
   },
   record: rulesetRecord,
@@ -310,8 +314,7 @@ export const managedRulesetOverride = defineResource({
     const first =
       args.exceptions === undefined ? wanted : { ...wanted, enabled: false, ref: unfinishedRef(args.ref) };
     const rule = await rules.add(first.ref, { ...toRequest(first), ...omitAbsent({ position }) });
-    const isHidden = ctx.isSecret("description");
-    const outputs = (): Computed => outputsOf(rules.now, currentRule(rules.now, rule), prepared, isHidden);
+    const outputs = (): Computed => outputsOf(ctx, rules.now, currentRule(rules.now, rule), prepared);
     await recordOnFailure(rule.id, outputs(), () =>
       reconcileRule(rules, args, prepared, { rule, wanted, placing: "none" }),
     );
@@ -319,9 +322,11 @@ export const managedRulesetOverride = defineResource({
   },
 
   async read({ ctx, state }) {
-    const found = await readEntryPoint(ctx, state.zoneId);
-    const rule = findOwnRule(found, state);
-    if (found === undefined || rule === undefined) return undefined;
+    const owned = await readWithRule(ctx, state.zoneId, state.entryPointId, (found) =>
+      findOwnRule(found, state),
+    );
+    if (owned === undefined) return undefined;
+    const { found, rule } = owned;
     const { deploys } = rule;
     const managed = await readDeployedRuleset(ctx, state.accountId, rule);
     const isOtherRuleset = deploys !== undefined && deploys.rulesetId !== state.rulesetId;
@@ -357,7 +362,7 @@ export const managedRulesetOverride = defineResource({
       rulesetId: deploys?.rulesetId ?? state.rulesetId,
       // A response may leave the version out.
       rulesetVersion: managed?.version || state.rulesetVersion,
-      otherManagedRules: otherManagedRules(found, rule.id, ctx.isSecret("description")),
+      otherManagedRules: otherManagedRules(ctx, found, rule.id),
       known: { ...state.known, sharedTags: facts.sharedTagsAmong(tagsOf(state)) },
     };
     // Recorded unchanged, even if no program may declare it. Properties without a value are left out.
@@ -391,8 +396,7 @@ export const managedRulesetOverride = defineResource({
     const rules = new RuleWriter(ctx, args.zoneId, found);
     const adopted = exceptionIds(state);
     await reconcileRule(rules, args, prepared, { rule, wanted, adopted, formerRef: state.ref, placing });
-    const isHidden = ctx.isSecret("description");
-    const outputs = outputsOf(rules.now, currentRule(rules.now, rule), prepared, isHidden);
+    const outputs = outputsOf(ctx, rules.now, currentRule(rules.now, rule), prepared);
     return { ...outputs, ...omitAbsent({ previous: state.previous }) };
   },
 
@@ -416,7 +420,7 @@ export const managedRulesetOverride = defineResource({
     if (rule !== undefined) await removeOrRestore(rules, state, rule, mode);
     const adopted = exceptionIds(state);
     await removeExceptions(rules, { ref: state.ref, adopted }, mode === "restore" ? adopted : []);
-    if (otherManagedRules(rules.now).length === 0) {
+    if (otherManagedRules(ctx, rules.now).length === 0) {
       ctx.say.warn(`zone ${zoneId} now runs no managed ruleset: none of its enabled rules executes one.`);
     }
   },

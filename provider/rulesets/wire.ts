@@ -49,27 +49,40 @@ export type Skip =
   | { readonly rules: Readonly<Record<string, readonly string[]>> }
   | { readonly other: JsonObject };
 
-/** A rule of a zone's entry point. */
-export interface ZoneRule {
+/** A rule of a zone's entry point ruleset. */
+export interface ZoneRuleState {
   readonly id: string;
   readonly ref: string;
+  /** `execute` for a deployment, `skip` for an exception. */
   readonly action: string;
   readonly expression: string;
   readonly description: string;
   readonly enabled: boolean;
-  /** The ruleset that the rule executes. Present only for an execute rule. */
-  readonly deploys?: { readonly rulesetId: string; readonly version?: string; readonly overrides: Overrides };
+  /** The managed ruleset and its overrides. Present only for an execute rule. */
+  readonly deploys?: {
+    readonly rulesetId: string;
+    readonly version?: string;
+    readonly overrides: Overrides;
+  };
   /** What the rule skips. Present only for a skip rule. */
   readonly skips?: Skip;
-  /** The rule as the API returned it. */
-  readonly raw: JsonObject;
 }
 
-/** A zone's entry point ruleset. */
-export interface EntryPoint {
+/** A zone's entry point ruleset for managed rules. */
+export interface ZoneEntryPoint {
   readonly id: string;
   readonly version: string;
   /** The rules, in the order in which they run. */
+  readonly rules: readonly ZoneRuleState[];
+}
+
+/** A rule, with what the API returned. */
+export interface ZoneRule extends ZoneRuleState {
+  readonly raw: JsonObject;
+}
+
+/** An entry point ruleset, with what the API returned. */
+export interface EntryPoint extends ZoneEntryPoint {
   readonly rules: readonly ZoneRule[];
 }
 

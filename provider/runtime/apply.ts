@@ -1,4 +1,3 @@
-import type { z } from "zod";
 import { isAbsent, unlessAbsent } from "../api/errors";
 import { ADOPTED, adoptionLine, sharedIdHint, withAdopted } from "./adopted";
 import { HIDDEN, KEPT } from "./hidden";
@@ -10,8 +9,8 @@ import { isJsonObject, omit, pick, type JsonObject } from "../basics/json";
 
 /** The operations that read and change real objects. */
 
-export async function create<Shape extends z.ZodRawShape, Computed extends object>(
-  resource: ResourceType<Shape, Computed>,
+export async function create(
+  resource: ResourceType,
   host: Host,
   inputs: JsonObject,
 ): Promise<{ id: string; outs: Record<string, unknown> }> {
@@ -42,15 +41,15 @@ export interface ReadResult {
   readonly inputs?: Record<string, unknown>;
 }
 
-export async function read<Shape extends z.ZodRawShape, Computed extends object>(
-  resource: ResourceType<Shape, Computed>,
+export async function read(
+  resource: ResourceType,
   host: Host,
   id: string,
   props: JsonObject,
 ): Promise<ReadResult> {
   const { lifecycle } = resource;
   const state = resource.state(props);
-  let found: State<Shape, Computed> | undefined;
+  let found: State | undefined;
   try {
     const ctx = host.context(lifecycle.type, resource.about(props));
     found = await lifecycle.read({ ctx, id, state });
@@ -91,8 +90,8 @@ export interface Existing {
  *
  * @param given the composite ID.
  */
-export async function findExisting<Shape extends z.ZodRawShape, Computed extends object>(
-  resource: ResourceType<Shape, Computed>,
+export async function findExisting(
+  resource: ResourceType,
   host: Host,
   given: string,
   props: JsonObject,
@@ -110,8 +109,8 @@ export async function findExisting<Shape extends z.ZodRawShape, Computed extends
  * Reads an object for `get`, and makes sure that deleting a resource that used to declare the object doesn't delete the
  * object.
  */
-export async function readExisting<Shape extends z.ZodRawShape, Computed extends object>(
-  resource: ResourceType<Shape, Computed>,
+export async function readExisting(
+  resource: ResourceType,
   host: Host,
   given: string,
   { id, props }: Existing,
@@ -127,8 +126,8 @@ function missing(type: string, given: string): string {
   return `${type}.get: ${given} doesn't exist. Check the ID, or remove the get call from the program.`;
 }
 
-export async function update<Shape extends z.ZodRawShape, Computed extends object>(
-  resource: ResourceType<Shape, Computed>,
+export async function update(
+  resource: ResourceType,
   host: Host,
   id: string,
   olds: JsonObject,
@@ -155,12 +154,7 @@ export async function update<Shape extends z.ZodRawShape, Computed extends objec
   );
 }
 
-async function remove<Shape extends z.ZodRawShape, Computed extends object>(
-  resource: ResourceType<Shape, Computed>,
-  host: Host,
-  id: string,
-  props: JsonObject,
-): Promise<void> {
+async function remove(resource: ResourceType, host: Host, id: string, props: JsonObject): Promise<void> {
   const { lifecycle } = resource;
   const { type, lostOnHandOver = "" } = lifecycle;
   const whyKept = host.record.whyKept(type, id);
@@ -185,8 +179,8 @@ async function remove<Shape extends z.ZodRawShape, Computed extends object>(
 export { remove as delete };
 
 /** Reports a partially completed change to the engine, which records it. */
-async function handingOverHalf<T, Shape extends z.ZodRawShape, Computed extends object>(
-  resource: ResourceType<Shape, Computed>,
+async function handingOverHalf<T>(
+  resource: ResourceType,
   host: Host,
   inputs: JsonObject,
   work: () => Promise<T>,

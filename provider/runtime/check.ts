@@ -11,7 +11,6 @@ import { namesOfSecrets } from "./secrets";
 import { hasUnknown, UNKNOWN } from "./engine-values";
 import { inSeries } from "../basics/words";
 import { omit, ownMember, pick, sameJson, type JsonObject } from "../basics/json";
-import type { z } from "zod";
 
 export interface CheckResult {
   readonly inputs: Record<string, unknown>;
@@ -19,8 +18,8 @@ export interface CheckResult {
 }
 
 /** Converts the inputs to canonical form, checks them, and adds what can be determined before the update. */
-export async function check<Shape extends z.ZodRawShape, Computed extends object>(
-  resource: ResourceType<Shape, Computed>,
+export async function check(
+  resource: ResourceType,
   host: Host,
   olds: JsonObject,
   news: JsonObject,
@@ -63,7 +62,7 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
   const rules = (lifecycle.rules ?? []).filter(
     ({ quotes = [] }) => !quotes.some((key) => secrets.includes(key)),
   );
-  const { failed, warnings } = byRules(rules, inputs as Args<Shape>, corrected, valid);
+  const { failed, warnings } = byRules(rules, inputs, corrected, valid);
   problems.push(...failed);
   if (!unchanged) for (const warning of warnings) host.say.warn(warning); // Only in the run that changes the resource.
   problems.push(...clashes(lifecycle, host, about, { inputs, valid }));
@@ -71,7 +70,7 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
   // 3. Checks on this machine.
   const hasUnknownInputs = hasUnknown(omit(inputs, lifecycle.deriveWithout ?? []));
   if (problems.length === 0 && lifecycle.derive !== undefined && !hasUnknownInputs) {
-    const args = hasUnknown(inputs) ? (inputs as Args<Shape>) : resource.args(inputs); // `derive` ignores unknown inputs.
+    const args = hasUnknown(inputs) ? (inputs as Args) : resource.args(inputs); // `derive` ignores unknown inputs.
     const ctx = host.context(lifecycle.type, about, host.probe);
     add(await lifecycle.derive({ ctx, args, olds, given: news }));
   }
@@ -121,8 +120,8 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
 }
 
 /** Lists the computed inputs that a live check may add. */
-function pendingInputs<Shape extends z.ZodRawShape, Computed extends object>(
-  { lifecycle, computedInputs }: ResourceType<Shape, Computed>,
+function pendingInputs(
+  { lifecycle, computedInputs }: ResourceType,
   inputs: JsonObject,
   olds: JsonObject,
   isNew: boolean,
@@ -132,14 +131,14 @@ function pendingInputs<Shape extends z.ZodRawShape, Computed extends object>(
 }
 
 /** Records what the resource declares, and returns failures for what another resource in the program declares as well. */
-function clashes<Shape extends z.ZodRawShape>(
-  { type, claims = [] }: Pick<Lifecycle<Shape, object>, "type" | "claims">,
+function clashes(
+  { type, claims = [] }: Pick<Lifecycle, "type" | "claims">,
   host: Host,
   { name = "", holder = name }: AboutResource,
   { inputs, valid }: { readonly inputs: JsonObject; readonly valid: ReadonlySet<string> },
 ): CheckFailure[] {
   const known = claims.filter(({ by }) => by.every((key) => valid.has(key)));
-  const found = known.flatMap((rule) => rule.of(pick(inputs, rule.by) as Args<Shape>)); // It reads no others.
+  const found = known.flatMap((rule) => rule.of(pick(inputs, rule.by) as Args)); // It reads no others.
   return found.flatMap(({ key, clash, warnOnly = false }) => {
     const first = host.record.declare(`${type} ${key}`, { name, holder });
     if (first.holder === holder) return [];
@@ -152,7 +151,7 @@ function clashes<Shape extends z.ZodRawShape>(
 
 /** Whether an input that counts as a change is as recorded. */
 function isEqual(
-  { equal }: Pick<Lifecycle<z.ZodRawShape, object>, "equal">,
+  { equal }: Pick<Lifecycle, "equal">,
   key: string,
   olds: JsonObject,
   inputs: JsonObject,
@@ -197,9 +196,9 @@ class Collected {
   }
 }
 
-function byRules<Shape extends z.ZodRawShape>(
-  rules: readonly Rule<Args<Shape>>[],
-  args: Args<Shape>,
+function byRules(
+  rules: readonly Rule<Args>[],
+  args: Args,
   given: JsonObject,
   known: ReadonlySet<string>,
 ): { readonly failed: CheckFailure[]; readonly warnings: string[] } {

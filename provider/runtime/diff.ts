@@ -1,4 +1,3 @@
-import type { z } from "zod";
 import type { ResourceType } from "./resource-type";
 import type { Host } from "./host";
 import { liveFindings } from "./live";
@@ -14,8 +13,8 @@ export interface DiffResult {
 }
 
 /** Compares the recorded state with the program, and shows the reviewer what the engine's own diff doesn't. */
-export async function diff<Shape extends z.ZodRawShape, Computed extends object>(
-  resource: ResourceType<Shape, Computed>,
+export async function diff(
+  resource: ResourceType,
   host: Host,
   id: string,
   olds: JsonObject,
@@ -25,9 +24,7 @@ export async function diff<Shape extends z.ZodRawShape, Computed extends object>
   const changed = changedKeys(resource, olds, news);
   const declared = host.declared.get(resource.fingerprint(news));
   const replaces = changed.filter(
-    (key) =>
-      (lifecycle.replaceOn as readonly string[]).includes(key) &&
-      !(declared !== undefined && hasUnknown(news[key])),
+    (key) => lifecycle.replaceOn.includes(key) && !(declared !== undefined && hasUnknown(news[key])),
   );
   // If this operation ran no check, no program declares the resource: this is a refresh or destroy. Or the engine is
   // asking whether the resource must be deleted before another one that it depends on.
@@ -47,8 +44,8 @@ export async function diff<Shape extends z.ZodRawShape, Computed extends object>
   };
 }
 
-async function reviewed<Shape extends z.ZodRawShape, Computed extends object>(
-  resource: ResourceType<Shape, Computed>,
+async function reviewed(
+  resource: ResourceType,
   host: Host,
   {
     id,
@@ -76,11 +73,7 @@ async function reviewed<Shape extends z.ZodRawShape, Computed extends object>(
   return review;
 }
 
-function changedKeys<Shape extends z.ZodRawShape, Computed extends object>(
-  resource: ResourceType<Shape, Computed>,
-  olds: JsonObject,
-  news: JsonObject,
-): string[] {
+function changedKeys(resource: ResourceType, olds: JsonObject, news: JsonObject): string[] {
   const { compared, equal } = resource.lifecycle;
   const ignored: readonly string[] = compared?.ignore ?? [];
   const before = resource.upgraded(olds);

@@ -139,16 +139,19 @@ export interface Rule<Args> {
   check(args: Args, given: JsonObject): CheckFailure | { readonly warning: string } | undefined;
 }
 
-export type Args<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>>;
+export type Args<Shape extends z.ZodRawShape = z.ZodRawShape> = z.output<z.ZodObject<Shape>>;
 
 /** The recorded outputs of a resource: every declared argument, and the computed outputs. */
-export type State<Shape extends z.ZodRawShape, Computed extends object> = Args<Shape> & Computed;
+export type State<
+  Shape extends z.ZodRawShape = z.ZodRawShape,
+  Computed extends object = object,
+> = Args<Shape> & Computed;
 
 /**
  * Defines a resource type: its data, then its hooks in the order in which they're called. `args` are the declared
  * arguments in canonical form, `state` the recorded outputs, `olds` the recorded inputs (empty for a new resource).
  */
-export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object>
+export interface Lifecycle<Shape extends z.ZodRawShape = z.ZodRawShape, Computed extends object = object>
   extends Data<Shape, Computed>, Hooks<Shape, Computed> {}
 
 /** The parts of a lifecycle that don't depend on the types of its arguments, for the classes and the provider plugin. */

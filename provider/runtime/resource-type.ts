@@ -13,12 +13,12 @@ import { canonicalJson, isJsonObject, omit, ownMember, pick, type JsonObject } f
 const SCHEMA_VERSION = "schemaVersion";
 
 /** A resource type: its lifecycle, and conversions between inputs, arguments, recorded state and outputs. */
-export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> {
+export class ResourceType {
   readonly argKeys: readonly string[];
   readonly computedInputs: readonly string[];
-  readonly #recorded: z.ZodType<State<Shape, Computed>>;
+  readonly #recorded: z.ZodType<State>;
 
-  constructor(readonly lifecycle: Lifecycle<Shape, Computed>) {
+  constructor(readonly lifecycle: Lifecycle) {
     this.argKeys = Object.keys(lifecycle.args.shape);
     this.computedInputs = computedInputsOf(lifecycle);
     this.#recorded = z.intersection(z.looseObject(asRecorded(lifecycle)), lifecycle.computed);
@@ -44,7 +44,7 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
    * Reads the arguments from checked inputs. Throws if they're invalid, because the state was edited or the engine
    * skipped the check.
    */
-  args(inputs: JsonObject): Args<Shape> {
+  args(inputs: JsonObject): Args {
     const given = pick(inputs, this.argKeys);
     const parsed = this.lifecycle.args.safeParse(given);
     if (parsed.success) return parsed.data;
@@ -55,7 +55,7 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
   }
 
   /** Reads the recorded state, without the last update's impact: a refresh would report it as its own. */
-  state(outputs: JsonObject): State<Shape, Computed> {
+  state(outputs: JsonObject): State {
     const parsed = this.#recorded.safeParse(
       omit(this.upgraded(outputs), [...Object.values(HIDDEN), SCHEMA_VERSION, IMPACT]),
     );
@@ -193,13 +193,10 @@ export function failureText({ property, reason }: CheckFailure): string {
  * declare, such as a new action or text typed in the dashboard. So only the arguments that identify the object have to
  * be valid. Otherwise, no update could repair the object.
  */
-function asRecorded<Shape extends z.ZodRawShape>({
-  args,
-  replaceOn,
-}: Pick<Lifecycle<Shape, object>, "args" | "replaceOn">): Shape {
-  const shape = Object.entries(args.shape).map(([key, schema]) => [
+function asRecorded({ args, replaceOn }: Pick<Lifecycle, "args" | "replaceOn">): z.ZodRawShape {
+  const shape = Object.entries(args.shape).map(([key, schema]): [string, z.core.$ZodType] => [
     key,
-    (replaceOn as readonly string[]).includes(key) ? schema : z.catch(schema, ({ input }) => input),
+    replaceOn.includes(key) ? schema : z.catch(schema, ({ input }) => input),
   ]);
-  return Object.fromEntries(shape) as Shape; // The same keys, each with the same type.
+  return Object.fromEntries(shape);
 }

@@ -125,7 +125,8 @@ export interface DefinedResource<Shape extends z.ZodRawShape> {
 export function defineResource<Shape extends z.ZodRawShape, Computed extends object>(
   lifecycle: Lifecycle<Shape, Computed>,
 ): DefinedResource<Shape> {
-  const verbs = verbsOf(lifecycle);
+  // Below, values have the types of their schemas only once these have checked them.
+  const verbs = verbsOf(lifecycle as unknown as Lifecycle);
   const { facts } = verbs;
   const type = TYPE_PREFIXES.dynamic + facts.type;
   return {

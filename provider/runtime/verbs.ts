@@ -1,4 +1,3 @@
-import type { z } from "zod";
 import type { Purpose } from "../api/errors";
 import * as apply from "./apply";
 import { check, type CheckResult } from "./check";
@@ -25,9 +24,7 @@ export interface Verbs {
 }
 
 /** Builds a resource type's provider methods from its lifecycle. They never reveal secrets from their inputs. */
-export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
-  lifecycle: Lifecycle<Shape, Computed>,
-): Verbs {
+export function verbsOf(lifecycle: Lifecycle): Verbs {
   const resource = new ResourceType(lifecycle);
   const during = <T>(
     host: Host,

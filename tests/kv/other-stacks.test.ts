@@ -144,6 +144,7 @@ function random(seed: number): () => number {
 }
 
 const ROUNDS = LONG ? 200 : 8;
+if (LONG) jest.setTimeout(3_600_000);
 const KEYS = ["a", "b", "c", "d", "e"];
 
 test.each([2, 3])("with %i stacks in random order, no stack's key is lost", async (count) => {

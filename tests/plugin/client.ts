@@ -39,12 +39,15 @@ export const struct = (values: JsonObject): Struct =>
 export const plain = (values: Struct | undefined): JsonObject => values?.toJavaScript() ?? {};
 
 /** What the engine records of an object that was created or changed only in part. */
-export function halfOf(error: ServiceError): rpc.ErrorResourceInitFailed.AsObject | undefined {
+export const halfOf = (error: ServiceError): rpc.ErrorResourceInitFailed.AsObject | undefined =>
+  partOf(error)?.toObject();
+
+export function partOf(error: ServiceError): rpc.ErrorResourceInitFailed | undefined {
   const [whole] = error.metadata.get("grpc-status-details-bin");
   if (!Buffer.isBuffer(whole)) return undefined;
   const [detail] = Status.deserializeBinary(toBytes(whole.toString("base64"))).getDetailsList();
   if (detail?.getTypeName() !== "pulumirpc.ErrorResourceInitFailed") return undefined;
-  return rpc.ErrorResourceInitFailed.deserializeBinary(toBytes(detail.getValue_asB64())).toObject();
+  return rpc.ErrorResourceInitFailed.deserializeBinary(toBytes(detail.getValue_asB64()));
 }
 
 /** The library accepts base64, although its types don't say so. It refuses the byte arrays of a test. */

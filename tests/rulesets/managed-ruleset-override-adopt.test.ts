@@ -337,14 +337,18 @@ describe("a rule with the declared default ref that isn't recorded", () => {
     expect(JSON.stringify(await bench.rules())).toBe(before);
   });
 
-  test("is finished, as it's declared by now, if the create ended before its exceptions existed", async () => {
+  test("is finished if the create ended before its exceptions existed, unless it may be another team's", async () => {
     const isException = { method: "POST", path: "/rules" };
     bench.api.fault({ kind: "slow", delayMs: 0, match: isException });
     bench.api.fault({ kind: "status", status: 403, times: 9, match: isException });
     const { recorded: half } = await bench.failedUp(bench.declare({ exceptions: [HOOK] }));
     bench.api.clearFaults();
     expect(await bench.ownRule(`${REF}/unfinished`)).toMatchObject({ enabled: false });
-    const declared = bench.declare({ exceptions: [HOOK], owasp: { paranoiaLevel: 2 } });
+    const declared = bench.declare({ exceptions: [HOOK] });
+    const other = bench.declare({ exceptions: [HOOK], owasp: { paranoiaLevel: 2 } });
+    expect(await bench.refusals(other)).toEqual([
+      expect.stringMatching(`already has the ref "${REF}/unfinished", but differs in owasp.paranoiaLevel`),
+    ]);
     expect(await bench.refusals({ ...declared, adopt: "never" })).toEqual([
       expect.stringContaining('adopt: "never" prevents adopting it'),
     ]);

@@ -8,6 +8,7 @@ import { REF, RulesetsBench, TYPE, type Declaration, type Rule } from "./support
 /** Stacks of different teams whose projects, stacks and resources have the same names, in one zone. */
 
 const ROUNDS = LONG ? 200 : 8;
+if (LONG) jest.setTimeout(3_600_000);
 const STEPS = 8;
 const REFS = [REF, "waf", "waf-2"];
 

@@ -7,7 +7,7 @@ import { CompositeId } from "../../provider/runtime/composite-id";
 import { LISTED } from "../../provider/runtime/impact";
 import type { Findings } from "../../provider/runtime/lifecycle";
 import { omit, type JsonObject } from "../../provider/basics/json";
-import { verbsOf } from "../../provider/runtime/verbs";
+import { defineResource } from "../../provider/runtime/resource";
 import { emptyNamespace } from "../kv/upload-support";
 import { Operation, rawSend, UNKNOWN, type Recorded } from "../support/operation";
 import { SAMPLES } from "../support/samples";
@@ -255,7 +255,7 @@ test("a refresh that reports something has a record of its own in the inputs, wh
 
 /** An operation with a type that finds these names, and whose refresh reports these members. */
 function withStandIn({ names, news }: { names: readonly string[]; news?: JsonObject }): Operation {
-  const thing = verbsOf({
+  const thing = defineResource({
     type: "Thing",
     compositeId: new CompositeId(["<ID>"]),
     schemaVersion: 1,
@@ -273,5 +273,5 @@ function withStandIn({ names, news }: { names: readonly string[]; news?: JsonObj
     update: () => Promise.resolve({}),
     delete: () => Promise.resolve(),
   });
-  return new Operation(api, { types: { Thing: thing } });
+  return new Operation(api, { types: { Thing: thing.verbs } });
 }

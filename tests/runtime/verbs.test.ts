@@ -4,7 +4,7 @@ import { CompositeId } from "../../provider/runtime/composite-id";
 import { PartialFailure } from "../../provider/runtime/lifecycle";
 import { Locks } from "../../provider/runtime/locks";
 import { omit } from "../../provider/basics/json";
-import { verbsOf } from "../../provider/runtime/verbs";
+import { defineResource } from "../../provider/runtime/resource";
 import { failureOf } from "../support/edge-client";
 import { Bench, zones } from "../support/resource-bench";
 import { Operation, rawGet, sent, type Recorded } from "../support/operation";
@@ -181,7 +181,7 @@ describe("recorded state", () => {
   /** Version 3; a `Thing` of version 1 called its size `width`, one of version 2 kept it as text. */
   const seen: unknown[] = [];
   const thing = (more: { half?: boolean } = {}) =>
-    verbsOf({
+    defineResource({
       type: "Thing",
       compositeId: new CompositeId(["<zone ID>"]),
       existing: () => Promise.resolve(undefined),
@@ -214,7 +214,7 @@ describe("recorded state", () => {
         seen.push(state);
         return Promise.resolve();
       },
-    });
+    }).verbs;
   const operation = (more = {}) => new Operation(b.api, { types: { Thing: thing(more) } });
   const inputs = { name: "a", size: 5 };
   const old = (outputs: object): Recorded => ({
