@@ -15,7 +15,7 @@ const DANGERS: Readonly<Record<Reports.DangerKind, string>> = {
     "can't be undone: a WAF migration step, or the loss of a namespace or of pruned or overwritten keys",
   unprotect:
     "the zone may block or log less, because a rule, ruleset, source, exception, filter or Logpush job changes",
-  blocks: "an allow policy would block scripts that the zone's pages load",
+  blocks: "an allow policy would newly block what the zone's pages load, or nobody knows",
   removes: "a KvEntries deletes many of the keys it wrote (see --removed-keys and --removed-share)",
   unseen: "the preview couldn't look at what the update may delete, overwrite, block or turn off",
   replace: "a resource from any provider is replaced",
@@ -98,7 +98,7 @@ Exit codes: 0 written; 1 the preview failed or --fail-on found a danger (the rep
 3 --drift found a manual change (the report is written).
 
 Examples:
-  $ pulumi preview --json --show-sames | edgeguard report --fail-on irreversible,unprotect,removes,unseen > comment.md
+  $ pulumi preview --json --show-sames | edgeguard report --fail-on irreversible,unprotect,blocks,removes,unseen > comment.md
   $ pulumi preview --refresh --json --show-sames | edgeguard report --drift > drift.md`;
 
 interface ReportOptions {

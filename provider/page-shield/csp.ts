@@ -232,23 +232,34 @@ function matchesAnyHost(source: string): boolean {
   return /^(https?:\/\/)?\*(:(\d+|\*))?\/?$/.test(source);
 }
 
-/** A script on a page. */
-export interface LoadedScript {
+/** A script or connection of a page. */
+export interface Load {
   readonly url: string;
-  /** The hostname of the page that loads the script. */
+  /** The hostname of the page. */
   readonly host: string;
 }
 
-/** Whether the policy allows the script. Undefined if only the browser can decide ('strict-dynamic'). */
-export function allowsScript(directives: Directives, script: LoadedScript): boolean | undefined {
-  const sources = ["script-src-elem", "script-src", "default-src"]
-    .map((name) => directives.get(name))
-    .find((s) => s !== undefined);
+/** What Page Shield reports, with the directives that decide about it, nearest first. */
+export const REPORTED = {
+  script: ["script-src-elem", "script-src", "default-src"],
+  connection: ["connect-src", "default-src"],
+} as const;
+export type Reported = keyof typeof REPORTED;
+
+/** Returns the sources that decide about a kind of load. Undefined if the policy allows everything. */
+export function decidingSources(directives: Directives, kind: Reported): readonly string[] | undefined {
+  return REPORTED[kind].map((name) => directives.get(name)).find((sources) => sources !== undefined);
+}
+
+/** Whether the policy allows a script or connection. Undefined if only the browser can decide ('strict-dynamic'). */
+export function allows(directives: Directives, kind: Reported, load: Load): boolean | undefined {
+  const sources = decidingSources(directives, kind);
   if (sources === undefined) return true;
-  if (sources.includes("'strict-dynamic'")) return undefined;
-  const url = parseUrl(script.url);
-  if (url === undefined) return sources.includes("'unsafe-inline'"); // A detection without a URL is an inline script.
-  return sources.some((source) => matches(source, url, script.host));
+  const isScript = kind === "script";
+  if (isScript && sources.includes("'strict-dynamic'")) return undefined;
+  const url = parseUrl(load.url);
+  if (url === undefined) return isScript && sources.includes("'unsafe-inline'"); // A detection without a URL is an inline script.
+  return sources.some((source) => matches(source, url, load.host));
 }
 
 /** Encodes characters in a path that would end the source. */

@@ -4,26 +4,41 @@ import { members } from "../basics/published";
 
 /** What an operation finds out about Page Shield's policies and settings. */
 
-/** What an enforced `allow` policy would block, as of the preview of the change. Each URL is counted once. */
-export interface WouldBlock {
-  /** The number of active scripts on the covered pages that the policy doesn't allow. */
+/** Of what Page Shield has seen on the covered pages, the part that a policy blocks. Each URL is counted once. */
+export interface Blocked {
+  /** How many active URLs the policy doesn't allow. */
   readonly count: number;
-  /**
-   * The number of active scripts that Page Shield has seen on the covered pages. If it's 0, a `count` of 0 proves
-   * nothing.
-   */
-  readonly seen: number;
-  /** The first five URLs that the policy would block, without usernames, passwords and the values of query parameters. */
-  readonly scripts: readonly string[];
-  /** A digest of all URLs that the policy would block. */
+  /** How many of these are malicious: on a threat list, or with a JS integrity score below 10. */
+  readonly malicious: number;
+  /** The first five, malicious ones first, without usernames, passwords and values of query parameters. */
+  readonly urls: readonly string[];
+  /** A digest of all URLs. */
   readonly digest: string;
 }
 
-const wouldBlock = members({
+/** What an enforced `allow` policy would block, as of the preview of the change. */
+export interface WouldBlock {
+  /** The number of active scripts that Page Shield has seen on the covered pages. If it's 0, no count proves anything. */
+  readonly seen: number;
+  readonly scripts: Blocked;
+  /** Connections, such as `fetch()`. Absent if the policy doesn't restrict them. */
+  readonly connections?: Blocked;
+  /** Scripts and connections that the policy in force before the change doesn't block. */
+  readonly newly: Blocked;
+}
+
+const blocked = members({
   count: z.int().min(0),
-  seen: z.int().min(0),
-  scripts: z.array(z.string()).readonly(),
+  malicious: z.int().min(0),
+  urls: z.array(z.string()).readonly(),
   digest: z.string(),
+}) satisfies z.ZodType<Blocked>;
+
+export const wouldBlock = members({
+  seen: z.int().min(0),
+  scripts: blocked,
+  connections: blocked.exactOptional(),
+  newly: blocked,
 }) satisfies z.ZodType<WouldBlock>;
 
 /** What an operation found out about a Page Shield policy. */

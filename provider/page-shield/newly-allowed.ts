@@ -1,5 +1,7 @@
 import { ownMember } from "../basics/json";
-import { isNonceOrHash, type Directives } from "./csp";
+import { inSeries } from "../basics/words";
+import { isWiderOrEqual } from "../rules-language/equivalence";
+import { isNonceOrHash, parseCsp, REPORTED, type Directives } from "./csp";
 import { SourceIndex } from "./source-index";
 
 /**
@@ -48,37 +50,82 @@ const FALLBACKS: Readonly<Record<string, readonly string[]>> = {
  */
 export function newlyAllowed(before: Directives, after: Directives): readonly NewlyAllowed[] {
   const changes = new Map<string, { readonly before: Set<string>; sources: Set<string> | undefined }>();
-  const add = (directive: string, earlier: string, sources: readonly string[] | undefined): void => {
-    const change = changes.get(directive) ?? { before: new Set(), sources: new Set() };
+  for (const { earlier, later = earlier, sources } of compareByName(before, after)) {
+    const change = changes.get(later) ?? { before: new Set(), sources: new Set() };
     change.before.add(earlier);
     change.sources =
       sources === undefined || change.sources === undefined
         ? undefined
         : new Set([...change.sources, ...sources]);
-    changes.set(directive, change);
-  };
-  const cache = new Map<string, readonly string[]>();
-  const names = new Set([...Object.keys(FALLBACKS), ...before.keys(), ...after.keys()]);
-  for (const name of names) {
-    if (name === "default-src") continue; // It applies through the directives that fall back to it.
-    const earlier = effectiveDirective(before, name);
-    const later = effectiveDirective(after, name);
-    if (earlier === undefined) continue; // Before, nothing was restricted.
-    if (later === undefined) {
-      add(earlier, earlier, undefined);
-      continue;
-    }
-    const added =
-      ownMember(FALLBACKS, name) === undefined
-        ? addedKeywords(before, after, name)
-        : addedSources(name, [earlier, before.get(earlier) ?? []], [later, after.get(later) ?? []], cache);
-    if (added.length > 0) add(later, earlier, added);
+    changes.set(later, change);
   }
   return [...changes].map(([directive, { before, sources }]) => ({
     directive,
     before: [...before],
     sources: sources === undefined ? undefined : [...sources],
   }));
+}
+
+/** Directives about scripts and connections, which Page Shield reports, and those that block nothing of their own. */
+const NOT_NAMED: readonly string[] = [
+  ...[...REPORTED.script, ...REPORTED.connection, "script-src-attr", "prefetch-src"],
+  ...["upgrade-insecure-requests", "block-all-mixed-content", "report-to", "report-uri"],
+];
+
+/** What a policy covers, and its CSP text. */
+export interface PolicyText {
+  readonly expression: string;
+  readonly value: string;
+}
+
+/**
+ * Names the directives with which a policy restricts more than before, and of which Page Shield reports nothing, so that
+ * nobody knows what they block.
+ *
+ * @param before the policy as it blocked or logged until now. Undefined if it did neither.
+ */
+export function newlyUnreported(before: PolicyText | undefined, after: PolicyText): readonly string[] {
+  const isKnown = before !== undefined && isWiderOrEqual(before.expression, after.expression);
+  const known: Directives = isKnown ? parseCsp(before.value) : new Map();
+  return compareByName(parseCsp(after.value), known).flatMap(({ name, earlier }) => {
+    // A worker is a script where only the policy's script directives decide.
+    const isReported = NOT_NAMED.includes(name) || earlier.startsWith("script-src");
+    return isReported || (name !== earlier && PARTS.test(name)) ? [] : [name];
+  });
+}
+
+export function unreportedText(directives: readonly string[]): string {
+  return `nobody knows what ${inSeries(directives)} would block, because Page Shield doesn't report that. With action "log" first, the violations would tell`;
+}
+
+/** Directives for parts of what another one covers: named only if the policy has them. */
+const PARTS = /-(?:elem|attr)$|^(?:child|fenced-frame)-src$/;
+
+interface AllowedByName {
+  readonly name: string;
+  /** The directive of the first policy whose sources apply, and that of the second one. */
+  readonly earlier: string;
+  readonly later?: string;
+  /** What only the second policy allows. Undefined for everything. */
+  readonly sources: readonly string[] | undefined;
+}
+
+/** Compares two policies by each directive that browsers know, declared or not. */
+function compareByName(before: Directives, after: Directives): AllowedByName[] {
+  const cache = new Map<string, readonly string[]>();
+  const names = new Set([...Object.keys(FALLBACKS), ...before.keys(), ...after.keys()]);
+  names.delete("default-src"); // It applies through the directives that fall back to it.
+  return [...names].flatMap((name): AllowedByName[] => {
+    const earlier = effectiveDirective(before, name);
+    const later = effectiveDirective(after, name);
+    if (earlier === undefined) return []; // Before, nothing was restricted.
+    if (later === undefined) return [{ name, earlier, sources: undefined }];
+    const sources =
+      ownMember(FALLBACKS, name) === undefined
+        ? addedKeywords(before, after, name)
+        : addedSources(name, [earlier, before.get(earlier) ?? []], [later, after.get(later) ?? []], cache);
+    return sources.length === 0 ? [] : [{ name, earlier, later, sources }];
+  });
 }
 
 /** Finds the directive whose sources apply to this one. */

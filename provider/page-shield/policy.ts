@@ -26,7 +26,7 @@ import { policyEffect } from "./effect";
 import { policyRecord, SEEN, type PolicyImpact } from "./impact";
 import type { PageShieldPolicyState } from "./records";
 import { listPolicies, policiesPath, policyAnswer, POLICIES, readPolicy, type PolicyAnswer } from "./wire";
-import { computeWouldBlock } from "./would-block";
+import { computeWouldBlock, type EnforcedPolicy } from "./would-block";
 
 const KNOWN_MEMBERS = ["id", "description", "action", "expression", "enabled", "value"];
 
@@ -149,7 +149,7 @@ export const pageShieldPolicy = defineResource({
     };
     // 3. Show the reviewer what an enforced policy would block.
     const blocked = async (): Promise<Findings> => {
-      const wouldBlock = await computeWouldBlock(ctx, args);
+      const wouldBlock = await computeWouldBlock(ctx, { ...args, ...policyBefore(args, olds) });
       return wouldBlock === undefined ? {} : { seen: [SEEN.wouldBlock], found: { wouldBlock } };
     };
     return Promise.resolve(isEnforced(args) ? [existing, blocked] : [existing]);
@@ -484,6 +484,15 @@ function wasLogged(
   if (!isNew && (olds["logged"] === true || isLogging(olds))) return true;
   if (!isEnforced(args)) return undefined;
   return !isNew && isEnforced(olds) && olds["logged"] === undefined ? undefined : false;
+}
+
+/** Returns the policy in the state, if it's about the same zone and blocks or logs. */
+function policyBefore({ zoneId }: PolicyArgs, olds: JsonObject): Pick<EnforcedPolicy, "before"> {
+  const { expression, value } = olds;
+  const isActing = isEnforced(olds) || isLogging(olds);
+  if (olds["zoneId"] !== zoneId || !isActing || typeof expression !== "string" || typeof value !== "string")
+    return {};
+  return { before: { expression, value, isEnforced: isEnforced(olds) } };
 }
 
 const isEnforced = (policy: object): boolean => policyEffect(policy) === "enforced";

@@ -12,7 +12,7 @@ export function isScoredBelow({ jsIntegrityScore }: ScoredScript, threshold: num
 }
 
 /** The threat list flags of a script. */
-interface Listed {
+export interface Listed {
   readonly urlReportedMalicious?: boolean | undefined;
   readonly domainReportedMalicious?: boolean | undefined;
 }

@@ -121,9 +121,9 @@ function blockedBy(
 ): NonNullable<Policy["wouldBlock"]> | null {
   const active = scripts.filter(({ status }) => status === "active");
   try {
-    const found = wouldBlockOf(policy, active);
+    const found = wouldBlockOf(policy, { script: active, connection: [] });
     if (found === undefined) return null;
-    return { count: found.count, seen: found.seen, scripts: [...found.scripts] };
+    return { count: found.scripts.count, seen: found.seen, scripts: [...found.scripts.urls] };
   } catch (error) {
     if (error instanceof CspError) return null; // Cloudflare holds a policy that it would no longer accept.
     throw error;

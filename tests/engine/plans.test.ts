@@ -133,7 +133,7 @@ function playPlans(surface: Surface): void {
     api.detect(api.zones.blog, { scripts: [{ url: "https://newer.example/y.js" }] });
     expect(writes()).toEqual([]);
     await applied();
-    expect(JSON.stringify(await project.export())).toMatch(/"wouldBlock":\{"count":5/);
+    expect(JSON.stringify(await project.export())).toMatch(/"scripts":\{"count":5/);
   });
 
   it("refuses to apply a saved plan to an edited program, before anything is sent", async () => {

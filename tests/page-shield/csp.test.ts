@@ -1,5 +1,5 @@
 import {
-  allowsScript,
+  allows,
   CspError,
   lintCsp,
   parseCsp,
@@ -257,6 +257,6 @@ describe("decides whether a policy allows a script:", () => {
     // 7. Any of several.
     ["script-src 'self' a.com cdn.example.com", cdn, true],
   ])("%s on %s: %s", (policy, url, allowed) => {
-    expect(allowsScript(parseCsp(policy), { url, host: page })).toBe(allowed);
+    expect(allows(parseCsp(policy), "script", { url, host: page })).toBe(allowed);
   });
 });

@@ -192,7 +192,7 @@ describe.each(["documented", "openapi"] as const)("a lookup (API dialect: %s)", 
         expression: "true",
         value: "script-src 'none'",
       });
-      expect(inputs["impact"]).toMatchObject({ wouldBlock: { count: 205 } });
+      expect(inputs["impact"]).toMatchObject({ wouldBlock: { scripts: { count: 205 } } });
     });
   });
 

@@ -1,3 +1,4 @@
+import type { Blocked, WouldBlock } from "../../provider/page-shield/impact";
 import { omit } from "../../provider/basics/json";
 import { envelope, failureOf, serve, through } from "../support/edge-client";
 import { driftOf } from "../report/plans";
@@ -556,23 +557,49 @@ describe("wouldBlock", () => {
   const shop = () => ({ ...policy, zoneId: zones.shop, action: "allow" });
   const wouldBlock = async (more: object, previous?: Recorded) =>
     blockedIn((await b.preview({ ...shop(), ...more }, previous)).inputs);
-  const blockedIn = ({ impact }: Readonly<Record<string, unknown>>): unknown =>
-    (impact as { wouldBlock?: unknown }).wouldBlock;
+  const blockedIn = ({ impact }: Readonly<Record<string, unknown>>): WouldBlock | undefined =>
+    (impact as { wouldBlock?: WouldBlock }).wouldBlock;
   const digest = expect.stringMatching(/^[0-9a-f]{32}$/) as string;
+  const NONE = { count: 0, malicious: 0, urls: [], digest };
 
   test("counts the scripts on the covered pages by URL, and lists the first five", async () => {
-    const everywhere = (await wouldBlock({ expression: "true", value: "script-src 'none'" })) as {
-      count: number;
-      scripts: string[];
-    };
+    const everywhere = await wouldBlock({ expression: "true", value: "script-src 'none'" });
     const all = "per_page=100&exclude_duplicates=false&exclude_cdn_cgi=false";
     const { result } = await rawGet(b.api, `/zones/${zones.shop}/page_shield/scripts?${all}`);
-    const urls = (result as { url: string; host: string }[]).map(({ url }) => url).sort();
+    const found = result as {
+      url: string;
+      host: string;
+      js_integrity_score?: number;
+      url_reported_malicious?: boolean;
+      domain_reported_malicious?: boolean;
+    }[];
+    const isMalicious = (url: string): boolean =>
+      found.some(
+        (each) =>
+          each.url === url &&
+          ((each.js_integrity_score ?? 99) < 10 ||
+            each.url_reported_malicious === true ||
+            each.domain_reported_malicious === true),
+      );
+    const urls = found.map(({ url }) => url).sort();
+    const worstFirst = (all: readonly string[]): string[] => {
+      const one = [...new Set(all)].sort();
+      return [...one.filter(isMalicious), ...one.filter((url) => !isMalicious(url))];
+    };
+    const expected = (all: readonly string[]): object => {
+      const sorted = worstFirst(all);
+      return {
+        count: sorted.length,
+        malicious: sorted.filter(isMalicious).length,
+        urls: sorted.slice(0, 5).map((url) => url.replace(/=[^&]*/g, "=…")),
+        digest,
+      };
+    };
     expect(urls).toContain("https://tags.metrics.example/tag.js?id=M-20417&v=2"); // A duplicate of another script.
     expect(urls).toContain("https://www.shop.example/cdn-cgi/challenge-platform/scripts/jsd/main.js");
-    const { size } = new Set(urls);
-    const shown = [...new Set(urls)].slice(0, 5).map((url) => url.replace(/=[^&]*/g, "=…"));
-    expect(everywhere).toEqual({ count: size, seen: size, scripts: shown, digest });
+    expect(urls.filter(isMalicious)).not.toEqual([]);
+    const everything = expected(urls);
+    expect(everywhere).toEqual({ seen: new Set(urls).size, scripts: everything, newly: everything });
     expect(b.api.requests.find(({ path }) => path.endsWith("/scripts"))?.query).toMatchObject({
       exclude_duplicates: "false",
       exclude_cdn_cgi: "false",
@@ -581,21 +608,15 @@ describe("wouldBlock", () => {
     });
 
     const own = 'http.host eq "checkout.shop.example"';
-    const there = (result as { url: string; host: string }[]).filter(
-      ({ host }) => host === "checkout.shop.example",
-    );
+    const there = found.filter(({ host }) => host === "checkout.shop.example");
     const foreign = there
       .map(({ url }) => url)
       .filter((url) => !url.startsWith("https://checkout.shop.example/"));
     for (const expression of [own, `(${own})`]) {
       expect(await wouldBlock({ expression, value: "script-src 'self'" })).toEqual({
-        count: new Set(foreign).size,
         seen: new Set(there.map(({ url }) => url)).size,
-        scripts: [...new Set(foreign)]
-          .sort()
-          .slice(0, 5)
-          .map((url) => url.replace(/=[^&]*/g, "=…")),
-        digest,
+        scripts: expected(foreign),
+        newly: expected(foreign),
       });
     }
   });
@@ -606,11 +627,9 @@ describe("wouldBlock", () => {
       host,
     }));
     b.api.detect(zones.shop, { scripts: twice }, "replace");
-    expect(await wouldBlock({ expression: "true", value: "script-src 'self'" })).toEqual({
-      count: 1,
+    expect(await wouldBlock({ expression: "true", value: "script-src 'self'" })).toMatchObject({
       seen: 1,
-      scripts: ["https://cdn.example/x.js"],
-      digest,
+      scripts: { count: 1, urls: ["https://cdn.example/x.js"] },
     });
   });
 
@@ -620,22 +639,22 @@ describe("wouldBlock", () => {
     const op = b.operation();
     const { inputs } = await op.preview(TYPE, { ...shop(), expression: "true", value: "script-src 'self'" });
     expect(blockedIn(inputs)).toMatchObject({
-      count: 1,
-      scripts: ["https://[secret]@cdn.example/x.js?key=…&…"],
+      scripts: { urls: ["https://[secret]@cdn.example/x.js?key=…&…"] },
     });
     expect(JSON.stringify([inputs, op.said, op.warned])).not.toContain("canary");
   });
 
   test("has a digest of all blocked URLs, not only of the five that are listed", async () => {
-    const blocking = async (...names: string[]): Promise<{ scripts: string[]; digest: string }> => {
+    const blocking = async (...names: string[]): Promise<Blocked> => {
       const scripts = names.map((name) => ({ url: `https://cdn.example/${name}.js`, host: "shop.example" }));
       b.api.detect(zones.shop, { scripts }, "replace");
       const blocked = await wouldBlock({ expression: "true", value: "script-src 'self'" });
-      return blocked as { scripts: string[]; digest: string };
+      if (blocked === undefined) throw new Error("the preview didn't look");
+      return blocked.scripts;
     };
     const first = await blocking("a", "b", "c", "d", "e", "f");
     const other = await blocking("a", "b", "c", "d", "e", "g");
-    expect(other.scripts).toEqual(first.scripts);
+    expect(other.urls).toEqual(first.urls);
     expect(other.digest).not.toBe(first.digest);
     expect(await blocking("f", "e", "d", "c", "b", "a")).toEqual(first);
   });
@@ -648,7 +667,7 @@ describe("wouldBlock", () => {
       expression,
       value: "script-src http://*.example https:",
     });
-    expect(blockedIn(inputs)).toEqual({ count: 0, seen: 10, scripts: [], digest });
+    expect(blockedIn(inputs)).toEqual({ seen: 10, scripts: NONE, newly: NONE });
     expect(op.said).toEqual([
       'edgeguard: policy "Checkout": would block 0 of the 10 active scripts seen on account.shop.example, checkout.shop.example.',
     ]);
@@ -700,11 +719,115 @@ describe("wouldBlock", () => {
   test("is 0, with a warning, if Page Shield has seen no scripts at all", async () => {
     const op = b.operation();
     const { inputs } = await op.preview(TYPE, { ...policy, action: "allow" });
-    expect(blockedIn(inputs)).toEqual({ count: 0, seen: 0, scripts: [], digest });
+    expect(blockedIn(inputs)).toEqual({ seen: 0, scripts: NONE, newly: NONE });
     expect(op.said).toEqual([]);
     expect(op.warned).toEqual([
       expect.stringContaining("Page Shield has seen no active scripts on any page of zone"),
     ]);
+  });
+
+  const cdn = (name: string, more: object = {}): object => ({
+    url: `https://${name}.example/x.js`,
+    host: "shop.example",
+    ...more,
+  });
+  const detect = (): void =>
+    b.api.detect(
+      zones.shop,
+      {
+        scripts: [
+          cdn("old"),
+          cdn("new"),
+          cdn("bad", { js_integrity_score: 3 }),
+          cdn("listed", { url_reported_malicious: true }),
+        ],
+        connections: [cdn("pay"), cdn("collect", { domain_reported_malicious: true })],
+      },
+      "replace",
+    );
+  const everywhere = { expression: "true", value: "script-src 'self' https:" };
+
+  test("tells what's newly blocked from what the enforced policy blocks already, malicious scripts first", async () => {
+    detect();
+    const strict = { ...everywhere, value: "script-src https://new.example" };
+    const recorded = await b.up({ ...shop(), ...strict });
+    expect(blockedIn(recorded.outputs)).toMatchObject({
+      scripts: {
+        count: 3,
+        malicious: 2,
+        urls: ["bad", "listed", "old"].map((name) => `https://${name}.example/x.js`),
+      },
+      newly: { count: 3 },
+    });
+    const stricter = { ...strict, value: "script-src 'self'" };
+    expect(await wouldBlock(stricter, recorded)).toMatchObject({
+      scripts: { count: 4 },
+      newly: { count: 1, malicious: 0, urls: ["https://new.example/x.js"] },
+    });
+    expect(await wouldBlock({ ...strict, description: "Renamed" }, recorded)).toMatchObject({ newly: NONE });
+    expect(await wouldBlock(everywhere, recorded)).toMatchObject({ scripts: NONE, newly: NONE });
+  });
+
+  test("counts everything as newly blocked if the policy only logged, or covers more pages than before", async () => {
+    detect();
+    const value = "script-src 'self'";
+    const logging = await b.up({ ...shop(), ...everywhere, value, action: "log" });
+    expect(await wouldBlock({ ...everywhere, value }, logging)).toMatchObject({ newly: { count: 4 } });
+    const elsewhere = await b.up({
+      ...shop(),
+      description: "elsewhere",
+      value,
+      expression: 'http.host eq "other.example"',
+    });
+    const wider = { description: "elsewhere", expression: "true", value };
+    expect(await wouldBlock(wider, elsewhere)).toMatchObject({ newly: { count: 4 } });
+  });
+
+  test("compares connections as it does scripts, and reads them only for a policy that restricts them", async () => {
+    detect();
+    const recorded = await b.up({ ...shop(), ...everywhere });
+    expect(recorded.outputs["impact"]).not.toHaveProperty("wouldBlock.connections");
+    expect(b.sent().filter((each) => each.includes("connections"))).toEqual([]);
+    const op = b.operation();
+    const { inputs } = await op.preview(
+      TYPE,
+      { ...shop(), ...everywhere, value: `${everywhere.value}; connect-src 'none'` },
+      recorded,
+    );
+    const both = {
+      count: 2,
+      malicious: 1,
+      urls: ["https://collect.example/x.js", "https://pay.example/x.js"],
+    };
+    expect(blockedIn(inputs)).toMatchObject({ scripts: NONE, connections: both, newly: both });
+    expect(op.said.join()).toContain(
+      "It would block 2 connections: https://collect.example/x.js, https://pay.example/x.js.",
+    );
+  });
+
+  test.each([
+    [
+      "default-src 'self'",
+      "style-src, worker-src, frame-src, img-src, font-src, object-src, media-src and manifest-src",
+    ],
+    ["script-src 'self'; style-src 'self'; form-action 'none'", "style-src and form-action"],
+    ["script-src 'self'; connect-src 'self'; upgrade-insecure-requests", undefined],
+  ])("warns that nobody knows what %j blocks of what Page Shield doesn't report", async (value, named) => {
+    const warningsOf = async (previous?: Recorded): Promise<string[]> => {
+      const op = b.operation();
+      await op.preview(TYPE, { ...shop(), expression: "true", value }, previous);
+      return op.warned.filter((warning) => warning.includes("nobody knows"));
+    };
+    const warned =
+      named === undefined ? [] : [expect.stringContaining(`nobody knows what ${named} would block`)];
+    expect(await warningsOf()).toEqual(warned);
+    const logging = await b.up({
+      ...shop(),
+      expression: "true",
+      value,
+      action: "log",
+    });
+    expect(await warningsOf(logging)).toEqual([]);
   });
 
   test("is absent, with a warning, for a policy with 'strict-dynamic'", async () => {
@@ -721,8 +844,9 @@ describe("wouldBlock", () => {
   test("is recorded, and computed again only if the policy changes", async () => {
     const inputs = { ...shop(), expression: "true", value: "script-src 'self'" };
     const recorded = await b.up(inputs);
-    const before = blockedIn(recorded.outputs) as { count: number };
-    expect(before.count).toBeGreaterThan(0);
+    const before = blockedIn(recorded.outputs);
+    const count = before?.scripts.count ?? 0;
+    expect(count).toBeGreaterThan(0);
     expect(blockedIn(recorded.inputs)).toEqual(before);
     b.api.detect(zones.shop, { scripts: [{ url: "https://new.example/x.js" }] });
     b.api.clearRequests();
@@ -736,7 +860,8 @@ describe("wouldBlock", () => {
     expect(refreshed.outputs["impact"]).toEqual(recorded.outputs["impact"]);
     expect(await b.step(inputs, refreshed)).toBe("same");
     expect(await wouldBlock({ ...inputs, description: "Till" }, recorded)).toMatchObject({
-      count: before.count + 1,
+      scripts: { count: count + 1 },
+      newly: NONE,
     });
   });
 
@@ -754,7 +879,7 @@ describe("wouldBlock", () => {
       operation: "check",
       revision: 7,
       seen: ["wouldBlock"],
-      wouldBlock: { count: 7, seen: 7 },
+      wouldBlock: { seen: 7 },
     };
     const own = await b.operation().check(TYPE, policy);
     expect(await b.operation().check(TYPE, { ...policy, impact })).toEqual(own);

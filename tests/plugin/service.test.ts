@@ -151,7 +151,7 @@ describeLong("EDGEGUARD_SAVED_PLAN", () => {
 
   test("leaves values open that a preview reads from the zone", async () => {
     const { inputs } = await plugin.check("PageShieldPolicy", "saved", enforced());
-    expect(inputs).toMatchObject({ impact: { wouldBlock: { count: expect.any(Number) as number } } });
+    expect(inputs).toMatchObject({ impact: { wouldBlock: { seen: expect.any(Number) as number } } });
     await withPlan("true", async (own) => {
       const { inputs } = await own.check("PageShieldPolicy", "saved", enforced());
       expect(inputs).toMatchObject({ impact: UNKNOWN });

@@ -14,7 +14,7 @@ const run = promisify(execFile);
 const DEMO = ["npm ci && npm run demo"];
 const REPORT = [
   "pulumi preview --json --show-sames > plan.json",
-  "edgeguard report plan.json --fail-on irreversible,unprotect,removes,unseen > comment.md",
+  "edgeguard report plan.json --fail-on irreversible,unprotect,blocks,removes,unseen > comment.md",
 ];
 
 const DRIFT = [

@@ -2,7 +2,18 @@ import { startLocalApi } from "edgeguard-local";
 import { assessmentIn } from "../../provider/migration/assessment";
 import { report, type DangerKind } from "../../provider/report";
 import { Operation, UNKNOWN } from "../support/operation";
-import { diagnostic, found, list, many, planJson, stepOf, type MadeStep, created, kept } from "./plans";
+import {
+  diagnostic,
+  found,
+  list,
+  many,
+  planJson,
+  stepOf,
+  type MadeStep,
+  created,
+  kept,
+  wouldBlock,
+} from "./plans";
 
 /** What counts as a danger, and what doesn't. */
 
@@ -409,7 +420,7 @@ describe("the report on Page Shield", () => {
   };
   const blocked = (count: number): object =>
     found({
-      wouldBlock: { count, seen: 9, scripts: ["https://a.example/a.js"].slice(0, count), digest: "d" },
+      wouldBlock: wouldBlock(count, ["https://a.example/a.js"].slice(0, count)),
     });
   const settings = { zoneId: ZONE, enabled: true };
   const previous = { previous: { enabled: false } };

@@ -5,7 +5,7 @@ import { dangerLines } from "../../provider/report/document";
 import { COMMENT_CHARACTERS } from "../../provider/report/markdown";
 import { Phrase } from "../../provider/report/phrase";
 import { readPlan } from "../../provider/report/plan";
-import { diagnostic, found, list, stepOf, type MadePlan, type MadeStep, deleted } from "./plans";
+import { diagnostic, found, list, stepOf, type MadePlan, type MadeStep, deleted, wouldBlock } from "./plans";
 import { LONG } from "../support/long";
 
 /** Reports on large plans stay within a comment, and take time in proportion to the plan. */
@@ -51,7 +51,7 @@ const inputs = fc.record({
     .map(
       ({ count, scripts, prunes }) =>
         found({
-          wouldBlock: { count, seen: 900, scripts, digest: scripts.join() },
+          wouldBlock: wouldBlock(count, scripts),
           prunes: list(...prunes),
         }).impact,
     ),

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { SEEN as KV } from "../../provider/kv/impact";
-import { SEEN as PAGE_SHIELD } from "../../provider/page-shield/impact";
+import { SEEN as PAGE_SHIELD, type WouldBlock } from "../../provider/page-shield/impact";
 import { reportDrift } from "../../provider/report/index";
 import { SEEN as LOGPUSH } from "../../provider/logpush/impact";
 import { SEEN as RULESETS } from "../../provider/rulesets/impact";
@@ -106,6 +106,12 @@ export const EVERYTHING: readonly string[] = [
 export const found = (members: JsonObject = {}): { readonly impact: JsonObject } => ({
   impact: { operation: "check", revision: 1, seen: EVERYTHING, ...members },
 });
+
+/** What a check found that an enforced policy would block, all of it newly. */
+export const wouldBlock = (count: number, urls: readonly string[], digest = urls.join()): WouldBlock => {
+  const scripts = { count, malicious: 0, urls, digest };
+  return { seen: 900, scripts, newly: scripts };
+};
 
 export const list = (...names: string[]): Listed => LISTED.of(names);
 

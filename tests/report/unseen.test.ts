@@ -2,7 +2,18 @@ import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { report } from "../../provider/report/index";
 import { omit, type JsonObject } from "../../provider/basics/json";
 import { Operation, UNKNOWN, type Recorded } from "../support/operation";
-import { EVERYTHING, found, list, many, planJson, stepOf, type MadeStep, created, deleted } from "./plans";
+import {
+  EVERYTHING,
+  found,
+  list,
+  many,
+  planJson,
+  stepOf,
+  type MadeStep,
+  created,
+  deleted,
+  wouldBlock,
+} from "./plans";
 
 /** What the preview didn't look at is a danger of its own, wherever something could be lost. */
 
@@ -339,9 +350,7 @@ describe("two different losses never share a digest:", () => {
     created("PageShieldPolicy", "own", {
       zoneId: "z",
       action: "allow",
-      ...found({
-        wouldBlock: { count: 6, seen: 9, scripts: many(5, "https://a.example/"), digest: url },
-      }),
+      ...found({ wouldBlock: wouldBlock(6, many(5, "https://a.example/"), url) }),
     });
   const long = (end: string): string => `http.request.uri.path in {"${"/long".repeat(80)}" "${end}"}`;
   const rule = (end: string): MadeStep =>

@@ -157,7 +157,7 @@ describe("in a preview", () => {
     const zone = { zoneId: api.zones.blog };
     const edited = { ...policy, ...zone, expression: "true" };
     const preview = await new Operation(api).check("PageShieldPolicy", edited);
-    expect(preview.inputs["impact"]).toMatchObject({ wouldBlock: { count: 3 } });
+    expect(preview.inputs["impact"]).toMatchObject({ wouldBlock: { scripts: { count: 3 } } });
     const saved = await new Operation(api).check("PageShieldPolicy", { ...edited, ...plan });
     expect(saved.inputs).toEqual({ ...preview.inputs, impact: UNKNOWN });
 

@@ -217,7 +217,7 @@ describe("runProgram with a local API", () => {
       { api, preview: true },
     );
     expect(resources[0]?.inputs["impact"]).toMatchObject({
-      wouldBlock: { count: expect.any(Number) as number },
+      wouldBlock: { scripts: { count: expect.any(Number) as number } },
     });
     expect(messages).toContainEqual(expect.stringMatching(/would block/));
     expect(api.requests.filter(({ method }) => method !== "GET")).toEqual([]);

@@ -18,7 +18,7 @@ set -euo pipefail
 read -ra pulumi <<<"${PULUMI:-pulumi}"
 read -ra edgeguard <<<"${EDGEGUARD:-npx edgeguard}"
 out=${OUT:-out}
-fail_on=${FAIL_ON:-irreversible,unprotect,removes,unseen}
+fail_on=${FAIL_ON:-irreversible,unprotect,blocks,removes,unseen}
 # Without credentials, a preview sees nothing of the zone and may leave `unseen` out. An apply may not.
 [ "${1:-}" != apply ] || [[ ,$fail_on, == *,unseen,* ]] || fail_on+=,unseen
 gate=(--fail-on "$fail_on")

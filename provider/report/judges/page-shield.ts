@@ -1,9 +1,17 @@
 import { isJsonObject } from "../../basics/json";
+import { pluralize } from "../../basics/words";
 import { formatNumber } from "../../limits/workers";
+import { IMPACT } from "../../runtime/impact";
 import { CspError, parseCsp, type Directives } from "../../page-shield/csp";
-import { newlyAllowed } from "../../page-shield/newly-allowed";
+import {
+  newlyAllowed,
+  newlyUnreported,
+  unreportedText,
+  type PolicyText,
+} from "../../page-shield/newly-allowed";
 import { joined, say, someOf, value, words, type Phrase } from "../phrase";
-import { wouldBlock } from "../sections/page-shield";
+import { wouldBlockIn } from "../sections/page-shield";
+import { hasNoBefore, isDeleted } from "../sections/section";
 import { asObject, cell } from "../values";
 import { selectsNoLess, selectsNothing } from "./requests";
 import {
@@ -48,8 +56,20 @@ const stopped: Comparison = ({ before, after }) => {
   if (was === "reports" || was === "unknown")
     return [say`${policy} no longer reports: ${stateOf(before)} → ${stateOf(after)}`];
   const still = is === "reports" ? ", only reports" : "";
-  return [say`${policy} no longer blocks anything${words(still)}: ${stateOf(before)} → ${stateOf(after)}`];
+  return [
+    say`${policy} no longer blocks anything${words(still)}: ${stateOf(before)} → ${stateOf(after)}${loadsAgain(before)}`,
+  ];
 };
+
+/** Names what a policy blocked when it was last changed, malicious scripts first. Empty if that isn't recorded. */
+function loadsAgain({ outputs }: Side): Phrase {
+  const { count, malicious, urls } = wouldBlockIn(asObject(outputs[IMPACT]))?.scripts ?? NOTHING_BLOCKED;
+  if (count === 0) return words("");
+  const worst = malicious > 0 ? ` (${formatNumber(malicious)} malicious)` : "";
+  return say`. When it was last changed, it blocked ${words(pluralize(count, "active script") + worst)}${firstUrls(urls, count)}`;
+}
+
+const NOTHING_BLOCKED = { count: 0, malicious: 0, urls: [] };
 
 function stateOf(side: Side | undefined): Phrase {
   if (side === undefined) return words("deleted");
@@ -184,11 +204,40 @@ export const settings = judgesFor(settingsTraits, {
   connectionPaths: reporting("useConnectionUrlPath", "no longer records connection paths"),
 });
 
-/** Finds scripts on the live zone that an enforced policy would block. */
+/**
+ * Finds what a policy newly blocks on the live zone. What's malicious should be blocked, and what the policy blocks
+ * already is no change.
+ */
 export const policyBlocks: Judge = (all) => {
-  const { count, scripts } = wouldBlock(all);
-  if (count === 0) return [];
-  const more = words(count > scripts.length ? " …" : "");
-  const which = scripts.length === 0 ? words("") : say`: ${joined(scripts.map(value))}${more}`;
-  return [["blocks", say`would block ${words(formatNumber(count))} of the zone's active scripts${which}`]];
+  const { before, new: next, step } = all;
+  if (isDeleted(step) || effectOf(next) !== "blocks") return [];
+  const found: Phrase[] = [];
+  const newly = wouldBlockIn(all.impact.members)?.newly;
+  const count = newly === undefined ? 0 : newly.count - newly.malicious;
+  if (newly !== undefined && count > 0) {
+    const urls = newly.urls.slice(newly.malicious);
+    const what = count === 1 ? "script or connection" : "scripts or connections";
+    const besides = newly.malicious > 0 ? `, besides ${formatNumber(newly.malicious)} malicious` : "";
+    found.push(
+      say`would newly block ${words(`${formatNumber(count)} active ${what}${besides}`)}${firstUrls(urls, count)}`,
+    );
+  }
+  const [was, is] = [textOf(before), textOf(next)];
+  const acted = ["blocks", "reports"].includes(effectOf(hasNoBefore(all) ? undefined : before));
+  const unreported = is === undefined ? [] : newlyUnreported(acted ? was : undefined, is);
+  if (unreported.length > 0) found.push(words(unreportedText(unreported)));
+  return found.length === 0 ? [] : [["blocks", joined(found, "; ")]];
 };
+
+/** Lists URLs after a colon. @param count how many there are in all. */
+function firstUrls(urls: readonly string[], count: number): Phrase {
+  const more = words(count > urls.length ? ` and ${formatNumber(count - urls.length)} more` : "");
+  return urls.length === 0 ? words("") : say`: ${joined(urls.map(value))}${more}`;
+}
+
+/** Returns what a policy covers, and its CSP. Undefined if the plan doesn't show it, or it isn't valid. */
+function textOf({ inputs }: Side): PolicyText | undefined {
+  const { expression, value: csp } = inputs;
+  const isShown = typeof expression === "string" && typeof csp === "string" && !isHidden(expression);
+  return isShown && directivesOf(csp) !== undefined ? { expression, value: csp } : undefined;
+}

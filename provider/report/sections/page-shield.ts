@@ -1,9 +1,11 @@
 import { IMPACT } from "../../runtime/impact";
-import { omit, ownMember, pick } from "../../basics/json";
+import { policyRecord, type Blocked, type WouldBlock } from "../../page-shield/impact";
+import { omit, ownMember, pick, type JsonObject } from "../../basics/json";
+import { pluralize } from "../../basics/words";
 import { formatNumber } from "../../limits/workers";
 import type { Block } from "../model";
 import { say, value, words, type Phrase } from "../phrase";
-import { asObject, cell, differences, asList, asNumber, formatValue, asText } from "../values";
+import { asObject, cell, differences, formatValue, asText } from "../values";
 import {
   argumentTable,
   isDeleted,
@@ -81,36 +83,41 @@ const ACTION_WORDS: Readonly<Record<string, string>> = {
 };
 
 function blocked(all: StepView): readonly Block[] {
-  const { count, seen, scripts } = wouldBlock(all);
-  if (seen === undefined) return [];
-  if (seen === 0) {
-    const unknown =
-      "It's unknown what the policy would block, because no active scripts have been seen on the pages that it covers.";
-    return [textBlock(unknown)];
-  }
+  const found = wouldBlockIn(all.impact.members);
+  if (found === undefined) return [];
+  const { seen, scripts, connections, newly } = found;
+  const { count } = scripts;
   const some =
     seen === 1
       ? `${count === 0 ? "Wouldn't" : "Would"} block the only active script`
       : `Would block ${count === 0 ? "none" : formatNumber(count)} of the ${formatNumber(seen)} active scripts`;
-  const impact = `${some} seen on the pages that the policy covers`;
-  if (count === 0) return [textBlock(`${impact}.`)];
-  const more = count > scripts.length ? [words(`and ${formatNumber(count - scripts.length)} more`)] : [];
-  return titled(`${impact}:`, listBlock([...scripts.map(value), ...more]));
+  const total = count + (connections?.count ?? 0);
+  return [
+    ...(seen === 0
+      ? [
+          textBlock(
+            "It's unknown what the policy would block, because no active scripts have been seen on the pages that it covers.",
+          ),
+        ]
+      : listed(`${some} seen on the pages that the policy covers`, scripts)),
+    ...(connections === undefined
+      ? []
+      : listed(`Would block ${pluralize(connections.count, "active connection")}`, connections)),
+    ...(newly.count < total
+      ? [textBlock(`${formatNumber(total - newly.count)} of these are blocked already.`)]
+      : []),
+  ];
 }
 
-/** Returns the scripts that the zone's pages currently load and the policy doesn't allow. */
-export function wouldBlock({ impact }: StepView): {
-  readonly count: number;
-  /** The number of active scripts that were seen. Undefined without live checks, or if the policy doesn't enforce. */
-  readonly seen: number | undefined;
-  readonly scripts: readonly string[];
-} {
-  const { count, seen, scripts } = asObject(impact.members["wouldBlock"]);
-  return {
-    count: asNumber(count) ?? 0,
-    seen: asNumber(seen),
-    scripts: asList(scripts).map((script) => formatValue(script)),
-  };
+function listed(what: string, { count, urls }: Blocked): readonly Block[] {
+  if (count === 0) return [textBlock(`${what}.`)];
+  const more = count > urls.length ? [words(`and ${formatNumber(count - urls.length)} more`)] : [];
+  return titled(`${what}:`, listBlock([...urls.map(value), ...more]));
+}
+
+/** Returns what an operation found out about what a policy blocks. Undefined if it didn't look. */
+export function wouldBlockIn({ wouldBlock }: JsonObject): WouldBlock | undefined {
+  return policyRecord.wouldBlock.safeParse(wouldBlock).data;
 }
 
 /** Lists each directive and source on its own line, so that an added source shows up as one line. */
