@@ -1,20 +1,14 @@
-import { type LocalApi, startLocalApi } from "edgeguard-local";
+import { apiPerTest } from "../support/bench";
 import { z } from "zod";
 import { Seen } from "../../provider/api/quote";
 import { Redactor } from "../../provider/api/redact";
 import { clientOf, failureOf, serve } from "../support/edge-client";
 import { secretsOf, type Credential } from "../../provider/api/credential";
 
-let api: LocalApi;
-let settings: string;
-
-beforeEach(async () => {
-  api = await startLocalApi({
-    credentials: [{ token: "fresh-token" }, { token: "reader-token", readOnly: true }],
-  });
-  settings = `/zones/${api.zones.empty}/page_shield`;
+const api = apiPerTest({
+  credentials: [{ token: "fresh-token" }, { token: "reader-token", readOnly: true }],
 });
-afterEach(() => api.close());
+const SETTINGS = `/zones/${api.zones.empty}/page_shield`;
 
 const WHAT = "Reading";
 const refreshing = () => ({
@@ -31,7 +25,7 @@ const fresh: Credential = { kind: "token", token: "fresh-token", origin: "CLOUDF
 describe("when a credential is refused", () => {
   test("the error says that a refresh uses the token saved by the last `up`, if the token is from stack config", async () => {
     const { client } = clientOf(api.url, { credential: saved, call: refreshing });
-    const failure = await failureOf(client.get(settings, { what: WHAT, schema }));
+    const failure = await failureOf(client.get(SETTINGS, { what: WHAT, schema }));
     expect(failure.message).toContain("returned 403 Forbidden: Authentication error [code 10000]");
     expect(failure.message).toContain("The token from edgeguard:apiToken lacks ");
     expect(failure.message).toContain(
@@ -45,7 +39,7 @@ describe("when a credential is refused", () => {
       credential: { ...saved, origin: "CLOUDFLARE_API_TOKEN" },
       call: refreshing,
     });
-    const failure = await failureOf(client.get(settings, { what: WHAT, schema }));
+    const failure = await failureOf(client.get(SETTINGS, { what: WHAT, schema }));
     expect(failure.message).toContain("The token from CLOUDFLARE_API_TOKEN lacks ");
     expect(failure.message).not.toContain("pulumi up");
   });
@@ -57,7 +51,7 @@ describe("when a credential is refused", () => {
   ])("the error says the same after %s", async (_name, status, code) => {
     api.fault({ match: {}, kind: "status", status, code });
     const { client } = clientOf(api.url, { credential: { ...fresh, origin: "x" }, call: refreshing });
-    const failure = await failureOf(client.get(settings, { what: WHAT, schema }));
+    const failure = await failureOf(client.get(SETTINGS, { what: WHAT, schema }));
     expect(failure.message).toContain("run `pulumi up` to save the new token");
     expect(api.requests).toHaveLength(1);
   });
@@ -65,7 +59,7 @@ describe("when a credential is refused", () => {
   test("says that the token lacks a permission if the status is 403", async () => {
     api.fault({ match: {}, kind: "status", status: 403, code: 10010, message: "not entitled" });
     const failure = await failureOf(
-      clientOf(api.url, { credential: fresh }).client.get(settings, { what: WHAT, schema }),
+      clientOf(api.url, { credential: fresh }).client.get(SETTINGS, { what: WHAT, schema }),
     );
     expect(failure.message).toContain("The token from CLOUDFLARE_API_TOKEN lacks ");
   });
@@ -73,7 +67,7 @@ describe("when a credential is refused", () => {
 
 test("without credentials, nothing is sent, and the error says where to set them", async () => {
   const { client } = clientOf(api.url, { credential: undefined });
-  const failure = await failureOf(client.get(settings, { what: "Reading zone x", schema }));
+  const failure = await failureOf(client.get(SETTINGS, { what: "Reading zone x", schema }));
   expect(failure.message).toMatch(/^Reading zone x needs credentials, and none are set\./);
   expect(failure.message).toContain("pulumi config set --secret edgeguard:apiToken");
   expect(failure.message).toContain("CLOUDFLARE_EMAIL and CLOUDFLARE_API_KEY");

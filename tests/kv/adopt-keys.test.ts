@@ -1,5 +1,6 @@
 import { apiPerFile } from "../support/bench";
 import { Operation, rawGet, rawSend, type Recorded } from "../support/operation";
+import { requestsIn } from "./namespace-values";
 import { emptyNamespace } from "./upload-support";
 
 /** An update that declares new keys looks for existing ones, as a create does. */
@@ -47,8 +48,7 @@ async function stored(...keys: string[]): Promise<unknown> {
   return (result as { values: unknown }).values;
 }
 
-const requests = (): string[] =>
-  api.requests.map(({ method, path: full }) => `${method} ${full.split(address.namespaceId)[1] ?? ""}`);
+const requests = (): string[] => requestsIn(api, address.namespaceId);
 
 /** What a preview says, including its refusal. It must send nothing but reads. */
 async function preview(inputs: Inputs, previous?: Recorded): Promise<string> {

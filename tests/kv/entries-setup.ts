@@ -1,7 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { type LocalApi, startLocalApi } from "edgeguard-local";
+import { apiPerFile, folderPerFile } from "../support/bench";
 import { Operation, type Recorded } from "../support/operation";
 import { emptyNamespace } from "./upload-support";
 
@@ -10,21 +7,14 @@ export const TYPE = "KvEntries";
 /** Setup for tests of entries: a folder, a local API, and an empty namespace before each test. */
 export class EntriesSetup {
   readonly folder: string;
-  api!: LocalApi;
-  address!: { readonly accountId: string; readonly namespaceId: string };
+  readonly api = apiPerFile();
+  readonly address = { accountId: this.api.accounts.main, namespaceId: this.api.namespaces.existing };
 
   constructor(name: string) {
-    this.folder = mkdtempSync(join(tmpdir(), `edgeguard-${name}-`));
-    beforeAll(async () => {
-      this.api = await startLocalApi();
-    });
+    this.folder = folderPerFile(name);
     beforeEach(() => {
-      this.address = emptyNamespace(this.api);
+      emptyNamespace(this.api);
       this.api.clearRequests();
-    });
-    afterAll(async () => {
-      rmSync(this.folder, { recursive: true });
-      await this.api.close();
     });
   }
 

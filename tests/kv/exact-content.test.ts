@@ -16,12 +16,11 @@ const { up } = setup;
 const FILE = join(setup.folder, "f.json");
 
 const refusals = (inputs: object) => new Operation(setup.api).refusals(TYPE, { ...setup.address, ...inputs });
-const path = (): string =>
-  `/accounts/${setup.address.accountId}/storage/kv/namespaces/${setup.address.namespaceId}`;
-const listed = async (): Promise<unknown> => (await rawGet(setup.api, `${path()}/keys`))["result"];
+const PATH = `/accounts/${setup.address.accountId}/storage/kv/namespaces/${setup.address.namespaceId}`;
+const listed = async (): Promise<unknown> => (await rawGet(setup.api, `${PATH}/keys`))["result"];
 
 async function valueOf(key: string): Promise<Buffer> {
-  const response = await fetch(`${setup.api.url}${path()}/values/${encodeURIComponent(key)}`, {
+  const response = await fetch(`${setup.api.url}${PATH}/values/${encodeURIComponent(key)}`, {
     headers: { authorization: "Bearer local-token" },
   });
   return Buffer.from(await response.arrayBuffer());
@@ -150,7 +149,7 @@ describe("keys named like inherited properties", () => {
     let runs = 0;
     await fc.assert(
       fc.asyncProperty(given, async ({ source, keys, member }) => {
-        setup.address = emptyNamespace(setup.api);
+        emptyNamespace(setup.api);
         const metadata: unknown = JSON.parse(`{"${member}":{"${member}":"m"}}`);
         const directory = join(setup.folder, `names-${(runs += 1)}`);
         mkdirSync(directory);

@@ -1,63 +1,44 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { LoggedRequest } from "edgeguard-local";
 import { apiPerTest, folderPerTest } from "../support/bench";
 import { failureOf } from "../support/edge-client";
 import { REGISTER } from "../../provider/register";
-import { Operation, type Recorded } from "../support/operation";
+import type { JsonObject } from "../../provider/basics/json";
+import { Operation, rawSend, type Recorded } from "../support/operation";
+import { bulkWrites, readValues, requestsIn } from "./namespace-values";
 
 const TYPE = "KvEntries";
 
 const api = apiPerTest();
-let namespaceId: string;
-let accountId: string;
 const FOLDER = folderPerTest("kv");
+let address: { readonly accountId: string; readonly namespaceId: string };
+let path: string;
 
 beforeEach(async () => {
-  accountId = api.accounts.main;
-  namespaceId = (await raw("POST", "", { title: "catalog" })).id;
+  const accountId = api.accounts.main;
+  const { id } = await new Operation(api).up("KvNamespace", { accountId, title: "catalog" });
+  address = { accountId, namespaceId: id };
+  path = `/accounts/${accountId}/storage/kv/namespaces/${id}`;
   api.clearRequests();
 });
 
-const raw = async (method: string, path: string, body?: unknown): Promise<{ id: string }> => {
-  const response = await fetch(`${api.url}/accounts/${accountId}/storage/kv/namespaces${path}`, {
-    method,
-    headers: { authorization: "Bearer local-token", "content-type": "application/json" },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  const parsed = (await response.json()) as { success: boolean; result: { id: string } };
-  if (!parsed.success) throw new Error(JSON.stringify(parsed));
-  return parsed.result;
-};
+/** Writes as someone else. */
+const put = (...pairs: readonly object[]): Promise<unknown> => rawSend(api, "PUT", `${path}/bulk`, pairs);
+const remove = (...keys: readonly string[]): Promise<unknown> =>
+  rawSend(api, "POST", `${path}/bulk/delete`, keys);
+const stored = (): Promise<Record<string, string>> => readValues(api, path);
 
-/** Every key in the namespace with its value. */
-const stored = async (): Promise<Record<string, string>> => {
-  const keys = (await raw("GET", `/${namespaceId}/keys`)) as unknown as { name: string }[];
-  const values = await Promise.all(
-    keys.map(async ({ name }) => {
-      const url = `${api.url}/accounts/${accountId}/storage/kv/namespaces/${namespaceId}/values/${encodeURIComponent(name)}`;
-      const response = await fetch(url, { headers: { authorization: "Bearer local-token" } });
-      return [name, await response.text()] as const;
-    }),
-  );
-  return Object.fromEntries(values);
-};
-
-const entries = (
-  map: Record<string, unknown>,
-  more: Record<string, unknown> = {},
-): Record<string, unknown> => ({
-  accountId,
-  namespaceId,
-  entries: map,
-  ...more,
-});
-
-const up = (inputs: Record<string, unknown>, previous?: Recorded): Promise<Recorded> =>
+const entries = (map: object, more: object = {}): JsonObject => ({ ...address, entries: map, ...more });
+const up = (inputs: JsonObject, previous?: Recorded): Promise<Recorded> =>
   new Operation(api).up(TYPE, inputs, previous);
-
-const puts = (): readonly LoggedRequest[] => api.requests.filter((r) => r.method === "PUT");
-const bulk = (): number[] => puts().map((r) => r.batch?.entries ?? -1);
+const stepOf = async (inputs: JsonObject, previous: Recorded): Promise<string> =>
+  (await new Operation(api).preview(TYPE, inputs, previous)).step;
+/** As if the last write was long ago. */
+const laterThan = (recorded: Recorded, outputs: object = {}): Recorded => ({
+  ...recorded,
+  outputs: { ...recorded.outputs, writtenAt: 1, ...outputs },
+});
+const bulk = (): number[] => bulkWrites(api);
 
 describe("KvEntries", () => {
   test("writes all entries in one request, and sends nothing if none changed", async () => {
@@ -79,11 +60,11 @@ describe("KvEntries", () => {
 
   test("adds, changes and deletes entries as needed, with one line in the preview", async () => {
     const before = await up(entries({ a: "1", b: "2", c: "3" }));
-    await raw("PUT", `/${namespaceId}/bulk`, [{ key: "theirs", value: "x" }]);
+    await put({ key: "theirs", value: "x" });
     api.clearRequests();
     const op = new Operation(api);
     const after = await op.up(TYPE, entries({ a: "1", b: "two", d: "4" }), before);
-    expect(op.said.join("\n")).toContain(`KvEntries ${namespaceId}: +1 ~1 -1 (`);
+    expect(op.said.join("\n")).toContain(`KvEntries ${address.namespaceId}: +1 ~1 -1 (`);
     expect(bulk()).toEqual([2]);
     expect(await stored()).toEqual({ a: "1", b: "two", d: "4", theirs: "x" });
     await new Operation(api).destroy(TYPE, after);
@@ -91,10 +72,7 @@ describe("KvEntries", () => {
   });
 
   test("adopts existing entries that match, and refuses the others by name", async () => {
-    await raw("PUT", `/${namespaceId}/bulk`, [
-      { key: "a", value: "1" },
-      { key: "b", value: "other" },
-    ]);
+    await put({ key: "a", value: "1" }, { key: "b", value: "other" });
     const { message } = await new Operation(api).failedUp(TYPE, entries({ a: "1", b: "2", c: "3" }));
     expect(message).toMatch(
       /1 declared key already exists with different content \("b"\)\. Nothing was written\. Set adopt: "takeOver"/,
@@ -115,17 +93,17 @@ describe("KvEntries", () => {
   test("compares existing entries with as few requests as possible", async () => {
     const bytes = Buffer.of(0xff, 0x00, 0x80).toString("base64");
     const declared = entries({ a: "1", b: { value: bytes, base64: true }, c: "3", new: "4" });
-    await raw("PUT", `/${namespaceId}/bulk`, [
+    await put(
       { key: "a", value: "1" },
       { key: "b", value: bytes, base64: true },
       { key: "c", value: "3" },
       { key: "theirs", value: "5" },
-    ]);
+    );
     const op = new Operation(api);
     const { inputs } = await op.preview(TYPE, declared);
     api.clearRequests();
     await REGISTER[TYPE]?.create(op.host, inputs);
-    expect(api.requests.map(({ method, path }) => `${method} ${path.split(namespaceId)[1] ?? ""}`)).toEqual([
+    expect(requestsIn(api, address.namespaceId)).toEqual([
       "GET /keys",
       "POST /bulk/get",
       "GET /values/b",
@@ -148,11 +126,11 @@ describe("KvEntries", () => {
     expect(refusals).toHaveLength(4);
     expect(refusals.join("\n")).toMatch(/serialize it to a JSON string/);
     expect(refusals.join("\n")).not.toContain("canary");
-    expect(await new Operation(api).refusals(TYPE, { accountId, namespaceId })).toEqual([
+    expect(await new Operation(api).refusals(TYPE, { ...address })).toEqual([
       expect.stringMatching(/set exactly one of entries, file and directory; none is set/),
     ]);
     const two = { file: "a", directory: "b" };
-    expect(await new Operation(api).refusals(TYPE, { accountId, namespaceId, ...two })).toEqual([
+    expect(await new Operation(api).refusals(TYPE, { ...address, ...two })).toEqual([
       expect.stringMatching(/set exactly one of entries, file and directory; file and directory are set/),
     ]);
   });
@@ -176,12 +154,10 @@ describe("KvEntries with a file", () => {
         { key: "a", value: "canary-one" },
       ]),
     );
-    const recorded = await up({ accountId, namespaceId, file: first });
+    const recorded = await up({ ...address, file: first });
     expect(JSON.stringify(recorded)).not.toContain("canary");
     expect(await stored()).toEqual({ a: "canary-one", b: "canary-two" });
-    expect(
-      (await new Operation(api).preview(TYPE, { accountId, namespaceId, file: second }, recorded)).step,
-    ).toBe("same");
+    expect(await stepOf({ ...address, file: second }, recorded)).toBe("same");
     rmSync(FOLDER, { recursive: true });
     await new Operation(api).refresh(TYPE, recorded);
     await new Operation(api).destroy(TYPE, recorded);
@@ -192,28 +168,26 @@ describe("KvEntries with a file", () => {
     const file = join(FOLDER, "entries.json");
     writeFileSync(file, JSON.stringify([{ key: "a", value: "1" }]));
     const op = new Operation(api);
-    const plan = await op.preview(TYPE, { accountId, namespaceId, file });
+    const plan = await op.preview(TYPE, { ...address, file });
     writeFileSync(file, JSON.stringify([{ key: "a", value: "2" }]));
     const message = (await failureOf(Promise.resolve(REGISTER[TYPE]?.create(op.host, plan.inputs)))).message;
     expect(message).toContain("has changed since it was checked. Nothing was sent");
-    expect(puts()).toEqual([]);
+    expect(bulk()).toEqual([]);
   });
 });
 
 describe("a refresh of KvEntries", () => {
   test("finds drift, which the next update repairs", async () => {
     const recorded = await up(entries({ a: "1", b: "2", c: "3" }));
-    await raw("POST", `/${namespaceId}/bulk/delete`, ["a"]);
-    const later = { ...recorded, outputs: { ...recorded.outputs, writtenAt: 1 } }; // Long after our write.
+    await remove("a");
+    const later = laterThan(recorded); // Long after our write.
     const refreshed = await new Operation(api).refresh(TYPE, later);
     expect(refreshed?.inputs).toMatchObject({ drift: "1 key missing: a" });
     api.clearRequests();
     const mended = await up(entries({ a: "1", b: "2", c: "3" }), refreshed);
     expect(bulk()).toEqual([1]);
     expect(await stored()).toEqual({ a: "1", b: "2", c: "3" });
-    expect((await new Operation(api).preview(TYPE, entries({ a: "1", b: "2", c: "3" }), mended)).step).toBe(
-      "same",
-    );
+    expect(await stepOf(entries({ a: "1", b: "2", c: "3" }), mended)).toBe("same");
   });
 
   test("doesn't report entries that expired on time by Cloudflare's clock", async () => {
@@ -224,14 +198,14 @@ describe("a refresh of KvEntries", () => {
       long: { value: "3", expirationTtl: 7200 },
     });
     const recorded = await up(declared);
-    const later = { ...recorded, outputs: { ...recorded.outputs, writtenAt: 1 } };
+    const later = laterThan(recorded);
     api.advance(110_000);
     api.clearRequests();
     expect((await new Operation(api).refresh(TYPE, later))?.inputs).not.toHaveProperty("drift");
     expect(Object.keys(await stored())).toEqual(["long", "timed"]);
     // An entry that's missing long before its expiration didn't expire.
     api.advance(3_600_000);
-    await raw("POST", `/${namespaceId}/bulk/delete`, ["long"]);
+    await remove("long");
     const drifted = await new Operation(api).refresh(TYPE, later);
     expect(drifted?.inputs).toMatchObject({ drift: "1 key missing: long" });
     // TTLs don't start again, because their entries didn't change.
@@ -243,7 +217,7 @@ describe("a refresh of KvEntries", () => {
   test("reports no drift right after a write, which may not be visible yet", async () => {
     const inputs = entries({ a: "1" }, { verify: "values" });
     const recorded = await up(inputs);
-    await raw("PUT", `/${namespaceId}/bulk`, [{ key: "a", value: "theirs" }]);
+    await put({ key: "a", value: "theirs" });
     api.clearRequests();
     expect((await new Operation(api).refresh(TYPE, recorded))?.inputs).not.toHaveProperty("drift");
     expect(api.requests.map(({ path }) => path.split("/").at(-1))).toEqual(["keys"]);
@@ -252,22 +226,18 @@ describe("a refresh of KvEntries", () => {
   test('finds a changed value only with verify: "values"', async () => {
     const inputs = entries({ a: "1", b: "2" }, { verify: "values", __resourceName: "products" });
     const recorded = await up(inputs);
-    await raw("PUT", `/${namespaceId}/bulk`, [{ key: "b", value: "theirs" }]);
-    const later = { ...recorded, outputs: { ...recorded.outputs, writtenAt: 1 } };
+    await put({ key: "b", value: "theirs" });
+    const later = laterThan(recorded);
     const op = new Operation(api);
     expect((await op.refresh(TYPE, later))?.inputs).toMatchObject({ drift: "1 key changed: b" });
-    const keysOnly = { ...later, outputs: { ...later.outputs, verify: "keys" } };
+    const keysOnly = laterThan(recorded, { verify: "keys" });
     expect((await new Operation(api).refresh(TYPE, keysOnly))?.inputs).not.toHaveProperty("drift");
   });
 });
 
 describe("prune", () => {
   test("previews and deletes unmanaged keys under the prefix, and refuses to delete more than the limit", async () => {
-    await raw(
-      "PUT",
-      `/${namespaceId}/bulk`,
-      ["p/x", "p/y", "q"].map((key) => ({ key, value: "theirs" })),
-    );
+    await put(...["p/x", "p/y", "q"].map((key) => ({ key, value: "theirs" })));
     const inputs = entries({ "p/a": "1" }, { prune: { prefix: "p/" } });
     const op = new Operation(api);
     await op.preview(TYPE, inputs);
@@ -282,7 +252,7 @@ describe("prune", () => {
     api.clearRequests();
     const recorded = await up(inputs);
     // The preview reads the new key, lists the prefix, and reads what it found. The create writes only what it has seen.
-    expect(api.requests.map(({ method, path }) => `${method} ${path.split(namespaceId)[1] ?? ""}`)).toEqual([
+    expect(requestsIn(api, address.namespaceId)).toEqual([
       "POST /bulk/get",
       "GET /keys",
       "POST /bulk/get",
@@ -292,9 +262,9 @@ describe("prune", () => {
       "POST /bulk/delete",
     ]);
     expect(await stored()).toEqual({ "p/a": "1", q: "theirs" });
-    expect((await new Operation(api).preview(TYPE, inputs, recorded)).step).toBe("same");
-    await raw("PUT", `/${namespaceId}/bulk`, [{ key: "p/z", value: "theirs" }]);
-    expect((await new Operation(api).preview(TYPE, inputs, recorded)).step).toBe("update");
+    expect(await stepOf(inputs, recorded)).toBe("same");
+    await put({ key: "p/z", value: "theirs" });
+    expect(await stepOf(inputs, recorded)).toBe("update");
     const strict = { ...inputs, prune: { prefix: "p/", maxDeletes: 0 } };
     const unchanged = { ...recorded, outputs: { ...recorded.outputs, prune: strict.prune } };
     await expect(new Operation(api).preview(TYPE, strict, unchanged)).rejects.toThrow(
@@ -303,7 +273,7 @@ describe("prune", () => {
     api.clearRequests();
     await up(inputs, recorded);
     // Soon after a write, only a key with a value counts: one just deleted is still listed.
-    expect(api.requests.map(({ method, path }) => `${method} ${path.split(namespaceId)[1] ?? ""}`)).toEqual([
+    expect(requestsIn(api, address.namespaceId)).toEqual([
       "GET /keys",
       "POST /bulk/get",
       "GET /keys",
@@ -324,7 +294,7 @@ test("prune doesn't count keys that the resource itself wrote, even right after 
   expect(fewer.said.join()).toContain("+0 ~0 -149");
   expect(fewer.warned).toEqual([]);
 
-  api.lagKv(namespaceId, { listing: 60_000 });
+  api.lagKv(address.namespaceId, { listing: 60_000 });
   const one = await up(entries(keys(1), prune), many);
   const after = new Operation(api); // All 150 are still listed for another minute.
   expect((await after.preview(TYPE, entries(keys(1), prune), one)).step).toBe("same");
@@ -338,7 +308,7 @@ test.each([
   ["later than its declared TTL says", 30 * 86_400, 60],
   ["sooner than its declared TTL says", 3_600, 30 * 86_400],
 ])("doesn't adopt an entry that expires much %s", async (_, there, declared) => {
-  await raw("PUT", `/${namespaceId}/bulk`, [{ key: "a", value: "1", expiration_ttl: there }]);
+  await put({ key: "a", value: "1", expiration_ttl: there });
   const { message } = await new Operation(api).failedUp(
     TYPE,
     entries({ a: { value: "1", expirationTtl: declared } }),
@@ -347,7 +317,7 @@ test.each([
 });
 
 test("prune doesn't count keys that the same update deleted, even if they're still listed", async () => {
-  api.lagKv(namespaceId, { listing: 60_000 });
+  api.lagKv(address.namespaceId, { listing: 60_000 });
   const before = await up(entries({ "p/old": "1" }));
   api.advance(60_000); // From now on it's listed, for a minute after its deletion, too.
   const op = new Operation(api);

@@ -15,18 +15,19 @@ import {
 } from "./upload-support";
 
 const api = apiPerTest();
-let place: { accountId: string; namespaceId: string };
-beforeEach(() => {
-  place = emptyNamespace(api);
-});
+const place = { accountId: api.accounts.main, namespaceId: api.namespaces.existing };
+beforeEach(() => void emptyNamespace(api));
 
 async function store(entries: Iterable<Entry>): Promise<void> {
   await fill(api, place, entries);
   api.clearRequests();
 }
 
-const values = (request: Omit<ReadRequest, "accountId" | "namespaceId">, from: { url: string } = api) =>
-  all(readValues(contextFor(from, { config: { maxRetries: "1" } }).ctx, { ...place, ...request }));
+const values = (
+  request: Omit<ReadRequest, "accountId" | "namespaceId">,
+  from: { url: string } = api,
+  where = place,
+) => all(readValues(contextFor(from, { config: { maxRetries: "1" } }).ctx, { ...where, ...request }));
 
 const BINARY = Buffer.from([0xff, 0xfe, 0x00, 0x80, 0xef, 0xbb, 0xbf]);
 const binary = (key: string): Entry => ({ key, value: BINARY.toString("base64"), base64: true });
@@ -145,10 +146,12 @@ describe("readValues", () => {
   });
 
   test("fails if the namespace is missing", async () => {
-    place = { ...place, namespaceId: "0".repeat(32) };
-    expect((await failureOf(values({ keys: ["a"] }))).message).toContain("namespace not found");
-    expect((await failureOf(values({ keys: ["a"], isBinary: () => true }))).message).toContain(
-      `Reading the value of key "a" in namespace ${place.namespaceId} failed: GET `,
+    const gone = { ...place, namespaceId: "0".repeat(32) };
+    const failure = (request: { keys: string[]; isBinary?: () => boolean }) =>
+      failureOf(values(request, api, gone));
+    expect((await failure({ keys: ["a"] })).message).toContain("namespace not found");
+    expect((await failure({ keys: ["a"], isBinary: () => true })).message).toContain(
+      `Reading the value of key "a" in namespace ${gone.namespaceId} failed: GET `,
     );
   });
 

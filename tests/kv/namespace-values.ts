@@ -1,5 +1,7 @@
 import { writeFileSync } from "node:fs";
 import type { LocalApi } from "edgeguard-local";
+import { z } from "zod";
+import { rawGet, rawSend } from "../support/operation";
 
 /** Values by key. */
 export type Values = ReadonlyMap<string, string>;
@@ -13,6 +15,21 @@ export function storedValues(api: LocalApi): Values {
   const { namespaces } = api.snapshot().kv ?? { namespaces: [] };
   const entries = namespaces.find(({ id }) => id === api.namespaces.existing)?.entries ?? [];
   return new Map(entries.map((entry) => [entry.key, "value" in entry ? entry.value : entry.sha256]));
+}
+
+const listing = z.object({ result: z.array(z.object({ name: z.string() })) });
+const reading = z.object({ result: z.object({ values: z.record(z.string(), z.string()) }) });
+
+/** The values in a namespace, read with plain requests. */
+export async function readValues(api: LocalApi, path: string): Promise<Record<string, string>> {
+  const keys = listing.parse(await rawGet(api, `${path}/keys`)).result.map(({ name }) => name);
+  if (keys.length === 0) return {};
+  return reading.parse(await rawSend(api, "POST", `${path}/bulk/get`, { keys })).result.values;
+}
+
+/** The method of each request to a namespace, and the path inside it. */
+export function requestsIn(api: LocalApi, namespaceId: string): string[] {
+  return api.requests.map(({ method, path }) => `${method} ${path.split(namespaceId)[1] ?? ""}`);
 }
 
 /** Compares two maps. Jest would take minutes to report 30,000 differences. */

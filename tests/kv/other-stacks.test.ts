@@ -1,6 +1,7 @@
 import { apiPerFile } from "../support/bench";
 import { LONG } from "../support/long";
-import { Operation, rawGet, rawSend, type Recorded } from "../support/operation";
+import { Operation, rawSend, type Recorded } from "../support/operation";
+import { readValues } from "./namespace-values";
 
 /** Several stacks that write to one namespace: none deletes what belongs to another. */
 
@@ -26,14 +27,7 @@ const declare = (entries: Readonly<Record<string, unknown>>, more: object = {}) 
 });
 
 /** What the namespace holds. */
-async function stored(): Promise<Map<string, string>> {
-  const { result } = await rawGet(api, `${path}/keys`);
-  const keys = (result as { name: string }[]).map(({ name }) => name);
-  if (keys.length === 0) return new Map();
-  const found = await rawSend(api, "POST", `${path}/bulk/get`, { keys });
-  return new Map(Object.entries((found["result"] as { values: Record<string, string> }).values));
-}
-
+const stored = async (): Promise<Map<string, string>> => new Map(Object.entries(await readValues(api, path)));
 const lines = (op: Operation): string => op.said.join("\n");
 
 test("a destroy keeps a key that another stack has taken over, and deletes the others", async () => {

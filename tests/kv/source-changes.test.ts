@@ -1,7 +1,6 @@
 import { appendFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type LocalApi, startLocalApi } from "edgeguard-local";
-import { folderPerTest } from "../support/bench";
+import { apiPerFile, folderPerTest } from "../support/bench";
 import { KV } from "../../provider/limits";
 import { REGISTER } from "../../provider/register";
 import { failureOf, until } from "../support/edge-client";
@@ -18,14 +17,11 @@ const declared = new Map(
 );
 
 const FOLDER = folderPerTest("changed");
-let api: LocalApi;
-let address: { accountId: string; namespaceId: string };
-beforeAll(async () => {
-  jest.replaceProperty(KV, "MAX_BULK_ENTRIES", (COUNT / 3) as never);
-  api = await startLocalApi();
-});
+const api = apiPerFile();
+const address = { accountId: api.accounts.main, namespaceId: api.namespaces.existing };
+beforeAll(() => void jest.replaceProperty(KV, "MAX_BULK_ENTRIES", (COUNT / 3) as never));
 beforeEach(() => {
-  address = emptyNamespace(api);
+  emptyNamespace(api);
   api.clearRequests();
   api.clearFaults();
   mkdirSync(join(FOLDER, "d"));
@@ -33,7 +29,6 @@ beforeEach(() => {
   const entries = Array.from(declared, ([key, value]) => ({ key, value }));
   writeFileSync(join(FOLDER, "f.json"), JSON.stringify(entries, null, 1));
 });
-afterAll(() => api.close());
 
 const SOURCES: [string, () => Record<string, unknown>, string][] = [
   ["a file", () => ({ file: join(FOLDER, "f.json") }), "f.json"],

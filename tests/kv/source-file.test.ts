@@ -2,9 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { CANARY, ProjectFolder, text } from "./source-support";
 
-let project: ProjectFolder;
-beforeEach(() => (project = new ProjectFolder()));
-afterEach(() => project.remove());
+const project = new ProjectFolder();
 
 describe("reading a file of entries", () => {
   test("accepts every property in Wrangler's format, and works repeatedly", async () => {
@@ -32,45 +30,32 @@ describe("reading a file of entries", () => {
     expect(await project.entriesOf({ file: "empty.json" })).toEqual([]);
   });
 
+  const NOT_JSON =
+    "this is not valid JSON; look for an extra comma, or a missing comma, quote or bracket, or for a line break in a string";
+  const EXPECTED = 'expected an array of entries: [{ "key": …, "value": … }, …]';
   const entry = (key: string): string => JSON.stringify({ key, value: CANARY });
   test.each<[string, string | Buffer, string]>([
-    ["is empty", "", 'f.json is empty; expected an array of entries: [{ "key": …, "value": … }, …]'],
+    ["is empty", "", `f.json is empty; ${EXPECTED}`],
     ["is blank", " \n\n", "f.json, line 3: the file ends inside the array; it may be truncated"],
-    [
-      "is an object",
-      `\n{"key":"${CANARY}"}`,
-      'f.json, line 2: the file is an object; expected an array of entries: [{ "key": …, "value": … }, …]',
-    ],
-    [
-      "is a string",
-      `"${CANARY}"`,
-      'f.json, line 1: the file is not an array; expected an array of entries: [{ "key": …, "value": … }, …]',
-    ],
+    ["is an object", `\n{"key":"${CANARY}"}`, `f.json, line 2: the file is an object; ${EXPECTED}`],
+    ["is a string", `"${CANARY}"`, `f.json, line 1: the file is not an array; ${EXPECTED}`],
     [
       "lacks a comma",
       `[\n${entry("a")},\n${entry("b")}\n\n${entry("c")}]`,
-      "f.json, line 5 (entry 3): this is not valid JSON; look for an extra comma, or a missing comma, quote or bracket, or for a line break in a string",
+      `f.json, line 5 (entry 3): ${NOT_JSON}`,
     ],
-    [
-      "has an extra comma",
-      `[\n${entry("a")},\n]`,
-      "f.json, line 3: this is not valid JSON; look for an extra comma, or a missing comma, quote or bracket, or for a line break in a string",
-    ],
+    ["has an extra comma", `[\n${entry("a")},\n]`, `f.json, line 3: ${NOT_JSON}`],
     [
       "lacks a colon",
       `[\n${entry("a")},\n{"key": "b",\n"value" "${CANARY}"}]`,
-      "f.json, line 4 (entry 2, which begins on line 3): this is not valid JSON; look for an extra comma, or a missing comma, quote or bracket, or for a line break in a string",
+      `f.json, line 4 (entry 2, which begins on line 3): ${NOT_JSON}`,
     ],
     [
       "breaks a string into two lines",
       `[\n{"key": "b",\n"value": "${CANARY}\n${CANARY}"}]`,
-      "f.json, line 3 (entry 1, which begins on line 2): this is not valid JSON; look for an extra comma, or a missing comma, quote or bracket, or for a line break in a string",
+      `f.json, line 3 (entry 1, which begins on line 2): ${NOT_JSON}`,
     ],
-    [
-      "is not JSON at all",
-      `\n\n${CANARY}`,
-      "f.json, line 3: this is not valid JSON; look for an extra comma, or a missing comma, quote or bracket, or for a line break in a string",
-    ],
+    ["is not JSON at all", `\n\n${CANARY}`, `f.json, line 3: ${NOT_JSON}`],
     [
       "ends inside an entry",
       `[\n${entry("a")},\n{"key": "b",\n"value": "${CANARY}`,

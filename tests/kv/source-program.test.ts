@@ -2,9 +2,7 @@ import type { Declaration } from "../../provider/kv/declaration";
 import { SourceError } from "../../provider/kv/source-handle";
 import { CANARY, ProjectFolder, summarize, text } from "./source-support";
 
-let project: ProjectFolder;
-beforeEach(() => (project = new ProjectFolder()));
-afterEach(() => project.remove());
+const project = new ProjectFolder();
 
 describe("inline entries", () => {
   test("can be strings or objects, and get the defaults for what they don't set", async () => {
@@ -26,100 +24,60 @@ describe("inline entries", () => {
     ]);
   });
 
-  const ofKey = (key: string, written: unknown, sentence: string): [string, Declaration, string] => [
-    sentence,
-    { entries: { [key]: written } },
-    sentence,
-  ];
-  test.each<[string, Declaration, string]>([
-    ofKey("n", 42, 'key "n": value is a number; serialize it to a JSON string'),
-    ofKey("n", true, 'key "n": value is a boolean; serialize it to a JSON string'),
-    ofKey("n", [CANARY], 'key "n": value is an array; serialize it to a JSON string'),
-    ofKey("n", { id: CANARY }, 'key "n": value is an object; serialize it to a JSON string'),
-    ofKey("n", { value: { id: CANARY } }, 'key "n": value is an object; serialize it to a JSON string'),
-    ofKey("n", null, 'key "n": value is missing; use a string'),
-    ofKey("n", { base64: true }, 'key "n": value is missing; use a string'),
-    ofKey(
-      "n",
-      { value: CANARY, expirationTTl: 60 },
-      'key "n": unknown property "expirationTTl"; did you mean "expirationTtl"?',
-    ),
-    ofKey(
-      "n",
+  const NOT_BASE64 =
+    "value is not valid base64; use A-Z, a-z, 0-9, + and /, padded with =, without spaces or line breaks";
+  test.each<[string, unknown]>([
+    ["value is a number; serialize it to a JSON string", 42],
+    ["value is a boolean; serialize it to a JSON string", true],
+    ["value is an array; serialize it to a JSON string", [CANARY]],
+    ["value is an object; serialize it to a JSON string", { id: CANARY }],
+    ["value is an object; serialize it to a JSON string", { value: { id: CANARY } }],
+    ["value is missing; use a string", null],
+    ["value is missing; use a string", { base64: true }],
+    ['unknown property "expirationTTl"; did you mean "expirationTtl"?', { value: CANARY, expirationTTl: 60 }],
+    [
+      'unknown property "colour"; use one of: value, base64, metadata, expiration, expirationTtl',
       { value: CANARY, colour: CANARY },
-      'key "n": unknown property "colour"; use one of: value, base64, metadata, expiration, expirationTtl',
-    ),
-    ofKey("n", { value: CANARY, base64: "yes" }, 'key "n": base64 is a string; use true or false'),
-    ...["A", "AA", "AB==", "A A=", "AAA=\n", "_-8=", CANARY].map((value) =>
-      ofKey(
-        "n",
-        { value, base64: true },
-        'key "n": value is not valid base64; use A-Z, a-z, 0-9, + and /, padded with =, without spaces or line breaks',
-      ),
-    ),
-    ofKey(
-      "n",
+    ],
+    ["base64 is a string; use true or false", { value: CANARY, base64: "yes" }],
+    ...["A", "AA", "AB==", "A A=", "AAA=\n", "_-8=", CANARY].map((value): [string, unknown] => [
+      NOT_BASE64,
+      { value, base64: true },
+    ]),
+    [
+      "value contains half of a surrogate pair, which UTF-8 can't encode; to store arbitrary bytes, pass them as base64",
       `${CANARY}\ud83d`,
-      'key "n": value contains half of a surrogate pair, which UTF-8 can\'t encode; to store arbitrary bytes, pass them as base64',
-    ),
-    ofKey("n", { value: CANARY, metadata: CANARY }, 'key "n": metadata is a string; use an object'),
-    ofKey("n", { value: CANARY, metadata: [CANARY] }, 'key "n": metadata is an array; use an object'),
-    ofKey(
-      "n",
+    ],
+    ["metadata is a string; use an object", { value: CANARY, metadata: CANARY }],
+    ["metadata is an array; use an object", { value: CANARY, metadata: [CANARY] }],
+    [
+      "metadata is 1,026 bytes of JSON; the limit is 1,024",
       { value: CANARY, metadata: { m: "é".repeat(509) } },
-      'key "n": metadata is 1,026 bytes of JSON; the limit is 1,024',
-    ),
-    ofKey("n", { value: "", expirationTtl: 59 }, 'key "n": expirationTtl is 59 seconds; the minimum is 60'),
-    ofKey(
-      "n",
-      { value: "", expirationTtl: 60.5 },
-      'key "n": expirationTtl is 60.5; use a whole number of seconds',
-    ),
-    ofKey(
-      "n",
-      { value: "", expirationTtl: CANARY },
-      'key "n": expirationTtl is a string; use a number of seconds',
-    ),
-    ofKey(
-      "n",
-      { value: "", expiration: -1 },
-      'key "n": expiration is -1; use a Unix time in whole seconds, 0 or greater',
-    ),
-    ofKey(
-      "n",
-      { value: "", expiration: "2030-01-01" },
-      'key "n": expiration is a string; use a Unix time in seconds',
-    ),
-    ofKey(
-      "n",
+    ],
+    ["expirationTtl is 59 seconds; the minimum is 60", { value: "", expirationTtl: 59 }],
+    ["expirationTtl is 60.5; use a whole number of seconds", { value: "", expirationTtl: 60.5 }],
+    ["expirationTtl is a string; use a number of seconds", { value: "", expirationTtl: CANARY }],
+    ["expiration is -1; use a Unix time in whole seconds, 0 or greater", { value: "", expiration: -1 }],
+    ["expiration is a string; use a Unix time in seconds", { value: "", expiration: "2030-01-01" }],
+    [
+      "expiration is 1767225600000, which is after the year 9999; use seconds, not milliseconds",
       { value: "", expiration: 1_767_225_600_000 },
-      'key "n": expiration is 1767225600000, which is after the year 9999; use seconds, not milliseconds',
-    ),
-    ofKey("", CANARY, 'key "": key is empty; use 1 to 512 bytes'),
-    ofKey(".", CANARY, 'key ".": key is ".", which Cloudflare refuses'),
-    ofKey("..", CANARY, 'key "..": key is "..", which Cloudflare refuses'),
-    ofKey(
-      "é🙂 x",
-      CANARY,
-      'key "é🙂 x": key contains U+0020 at position 3; use printable characters without whitespace',
-    ),
-    ofKey(
-      "a\u0007",
-      CANARY,
-      'key "a\\u0007": key contains U+0007 at position 2; use printable characters without whitespace',
-    ),
-    ofKey(
-      "a\u00a0b",
-      CANARY,
-      'key "a\u00a0b": key contains U+00A0 at position 2; use printable characters without whitespace',
-    ),
-    ofKey(
-      "é".repeat(257),
-      CANARY,
-      `key "${"é".repeat(80)}"… (257 characters): key is 514 bytes; the limit is 512`,
-    ),
-  ])("are refused with %s", async (_title, declaration, sentence) => {
-    expect(await project.problemsOf(declaration)).toEqual([sentence]);
+    ],
+  ])('are refused with key "n": %s', async (problem, written) => {
+    expect(await project.problemsOf({ entries: { n: written } })).toEqual([`key "n": ${problem}`]);
+  });
+
+  const PRINTABLE = "use printable characters without whitespace";
+  test.each<[string, string]>([
+    ['key "": key is empty; use 1 to 512 bytes', ""],
+    ['key ".": key is ".", which Cloudflare refuses', "."],
+    ['key "..": key is "..", which Cloudflare refuses', ".."],
+    [`key "é🙂 x": key contains U+0020 at position 3; ${PRINTABLE}`, "é🙂 x"],
+    [`key "a\\u0007": key contains U+0007 at position 2; ${PRINTABLE}`, "a\u0007"],
+    [`key "a\u00a0b": key contains U+00A0 at position 2; ${PRINTABLE}`, "a\u00a0b"],
+    [`key "${"é".repeat(80)}"… (257 characters): key is 514 bytes; the limit is 512`, "é".repeat(257)],
+  ])("are refused with %s", async (sentence, key) => {
+    expect(await project.problemsOf({ entries: { [key]: CANARY } })).toEqual([sentence]);
   });
 
   test("may be as large as the limits, but not a byte larger", async () => {

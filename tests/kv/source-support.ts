@@ -1,17 +1,17 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { catalogOf, type Source, type Summary } from "../../provider/kv/catalog";
 import { openSource, type Declaration } from "../../provider/kv/declaration";
 import { checkEntry, type Entry } from "../../provider/kv/entry";
 import { SourceError } from "../../provider/kv/source-handle";
+import { folderPerTest } from "../support/bench";
 
 /** Part of every invalid value; no message may contain it. */
 export const CANARY = "canary-7f3a";
 
-/** A program's folder with its sources. */
+/** A program's folder with its sources, empty before each test. */
 export class ProjectFolder {
-  readonly path = mkdtempSync(join(tmpdir(), "edgeguard-kv-"));
+  readonly path = folderPerTest("kv");
 
   put(path: string, content: string | Buffer): void {
     mkdirSync(dirname(join(this.path, path)), { recursive: true });
@@ -40,10 +40,6 @@ export class ProjectFolder {
     const { problems } = await summarize(this.open(declaration));
     expect(problems.join("\n")).not.toContain(CANARY);
     return problems;
-  }
-
-  remove(): void {
-    rmSync(this.path, { recursive: true, force: true });
   }
 }
 

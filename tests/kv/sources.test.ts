@@ -7,9 +7,7 @@ import { digest } from "../../provider/kv/entry";
 import { collidingKeys, fnv1a } from "./colliding-keys";
 import { CANARY, ProjectFolder, summarize, text } from "./source-support";
 
-let project: ProjectFolder;
-beforeEach(() => (project = new ProjectFolder()));
-afterEach(() => project.remove());
+const project = new ProjectFolder();
 
 describe("reading a directory of entries", () => {
   test("yields one key per file in sorted order, with text as it is and anything else as base64", async () => {

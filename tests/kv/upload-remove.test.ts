@@ -12,10 +12,8 @@ import {
 } from "./upload-support";
 
 const api = apiPerTest();
-let place: { accountId: string; namespaceId: string };
-beforeEach(() => {
-  place = emptyNamespace(api);
-});
+const place = { accountId: api.accounts.main, namespaceId: api.namespaces.existing };
+beforeEach(() => void emptyNamespace(api));
 
 async function filled(count: number): Promise<string[]> {
   await fill(api, place, manyEntries(count));

@@ -1,6 +1,5 @@
-import { startLocalApi } from "edgeguard-local";
 import { apiPerFile } from "../support/bench";
-import { token } from "./client";
+import { token, start } from "./client";
 import { failed, type KvCaller, newNamespace } from "./kv-client";
 
 const STARTED_AT = Date.parse("2026-10-01T00:00:00Z");
@@ -102,7 +101,7 @@ describe("a bulk write", () => {
   });
 
   test('returns null in the "documented" dialect', async () => {
-    const documented = await startLocalApi({ dialect: "documented" });
+    const documented = await start({ dialect: "documented" });
     const other = await newNamespace(documented);
     expect(await other.put([{ key: "a", value: "1" }])).toMatchObject({
       status: 200,
@@ -110,7 +109,6 @@ describe("a bulk write", () => {
     });
     const removed = await other.call("POST", `${other.path}/bulk/delete`, ["a"]);
     expect(removed).toMatchObject({ status: 200, body: { result: null } });
-    await documented.close();
   });
 });
 

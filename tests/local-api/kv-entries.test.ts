@@ -1,6 +1,5 @@
-import { startLocalApi } from "edgeguard-local";
 import { apiPerTest } from "../support/bench";
-import { callerOf, token } from "./client";
+import { callerOf, token, start } from "./client";
 import { failed, type KvCaller, namespacesOf, newNamespace } from "./kv-client";
 
 const STARTED_AT = Date.parse("2026-10-01T00:00:00.500Z");
@@ -148,7 +147,7 @@ describe("the KV API", () => {
 });
 
 test('the strict "documented" dialect rejects keys with whitespace and metadata that isn\'t an object', async () => {
-  const strict = await startLocalApi({ dialect: "documented", strict: true });
+  const strict = await start({ dialect: "documented", strict: true });
   try {
     const path = `${namespacesOf(strict)}/${strict.namespaces.existing}/bulk`;
     const write = (pair: object) => callerOf(strict)("PUT", path, [{ key: "a", value: "1", ...pair }]);
@@ -156,6 +155,5 @@ test('the strict "documented" dialect rejects keys with whitespace and metadata 
     expect(await write({ metadata: [1] })).toMatchObject(failed(400, 10047, "/0/metadata"));
     expect(await write({ key: "a b" })).toMatchObject(failed(400, 10042, "/0/key"));
   } finally {
-    await strict.close();
   }
 });

@@ -1,22 +1,12 @@
-import { type LocalApi, startLocalApi } from "edgeguard-local";
-import { type Call, callerOf } from "./client";
+import { apiPerFile } from "../support/bench";
+import { callerOf } from "./client";
 import { create, newJob, refusal } from "./logpush-client";
 
-let api: LocalApi;
-let roomy: LocalApi;
-let call: Call;
-let jobs: string;
-
-beforeAll(async () => {
-  api = await startLocalApi({
-    limits: { maxLogpushJobs: { free: 0, pro: 0, business: 0, enterprise: 1000 } },
-  });
-  // Raised, so that only the limit of operators applies.
-  roomy = await startLocalApi({ limits: { maxLogpushFilterBytes: 5000 } });
-  call = callerOf(api);
-  jobs = `/zones/${api.zones.empty}/logpush/jobs`;
-});
-afterAll(() => Promise.all([api.close(), roomy.close()]));
+const api = apiPerFile({ limits: { maxLogpushJobs: { free: 0, pro: 0, business: 0, enterprise: 1000 } } });
+// Raised, so that only the limit of operators applies.
+const roomy = apiPerFile({ limits: { maxLogpushFilterBytes: 5000 } });
+const call = callerOf(api);
+const JOBS = `/zones/${api.zones.empty}/logpush/jobs`;
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
@@ -45,7 +35,7 @@ describe("the API for Logpush jobs", () => {
     ["a time in nanoseconds", where(leaf("EdgeStartTimestamp", "leq", "1790812800000000000"))],
     ["an empty string", ""],
   ])("accepts %s as a filter, and returns it unchanged", async (_, filter) => {
-    const response = await call("POST", jobs, { ...newJob, filter });
+    const response = await call("POST", JOBS, { ...newJob, filter });
     expect(response).toMatchObject({ status: 200, body: { result: { filter } } });
   });
 
@@ -141,21 +131,21 @@ describe("the API for Logpush jobs", () => {
     ],
   ])("rejects %s as a filter", async (_, filter, why) => {
     const message = `creating a new job is not allowed: bad predicate: ${why}`;
-    expect(await call("POST", jobs, { ...newJob, filter })).toMatchObject(
+    expect(await call("POST", JOBS, { ...newJob, filter })).toMatchObject(
       refusal(400, 1004, message, "/filter"),
     );
   });
 
   test("rejects an invalid filter in an update, with the update's message, and keeps the old filter", async () => {
-    const id = await create(call, jobs, { filter: where(host) });
+    const id = await create(call, JOBS, { filter: where(host) });
     const refused = refusal(
       400,
       1004,
       "updating a job is not allowed: bad predicate: missing key where",
       "/filter",
     );
-    expect(await call("PUT", `${jobs}/${id}`, { filter: "{}" })).toMatchObject(refused);
-    expect((await call("GET", `${jobs}/${id}`)).body).toMatchObject({ result: { filter: where(host) } });
+    expect(await call("PUT", `${JOBS}/${id}`, { filter: "{}" })).toMatchObject(refused);
+    expect((await call("GET", `${JOBS}/${id}`)).body).toMatchObject({ result: { filter: where(host) } });
   });
 
   test.each([
@@ -175,7 +165,7 @@ describe("the API for Logpush jobs", () => {
       filter: where(leaf(field, "eq", "1")),
     };
     const refused = refusal(400, 1004, `field ${field} cannot be filtered by`, "/filter");
-    expect(await call("POST", jobs, job)).toMatchObject(refused);
+    expect(await call("POST", JOBS, job)).toMatchObject(refused);
   });
 
   const tooLarge = refusal(400, 1002, "filter exceeds the limit", "/filter");
@@ -197,7 +187,7 @@ describe("the API for Logpush jobs", () => {
     const start = '{"where":{"key":"ClientRequestPath","operator":"eq","value":"';
     const filter = (value: string) => `${start}${value}"}}`;
     expect(start).toHaveLength(61);
-    const post = (value: string) => call("POST", jobs, { ...newJob, filter: filter(value) });
+    const post = (value: string) => call("POST", JOBS, { ...newJob, filter: filter(value) });
     expect(await post("x".repeat(936))).toMatchObject({ status: 200 });
     expect(await post("x".repeat(937))).toMatchObject(tooLarge);
     expect(await post(`${"x".repeat(934)}ü`)).toMatchObject({ status: 200 });

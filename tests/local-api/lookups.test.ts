@@ -1,22 +1,14 @@
-import { type LocalApi, startLocalApi } from "edgeguard-local";
-import { type Call, callerOf, each, idOf, result } from "./client";
+import { apiPerFile } from "../support/bench";
+import { callerOf, each, idOf, result, start } from "./client";
 
-let api: LocalApi;
-let documentedApi: LocalApi;
-let call: Call;
-let shop: string;
-
-beforeAll(async () => {
-  api = await startLocalApi();
-  documentedApi = await startLocalApi({ dialect: "documented" });
-  call = callerOf(api);
-  shop = `/zones/${api.zones.shop}/page_shield`;
-});
-afterAll(() => Promise.all([api.close(), documentedApi.close()]));
+const api = apiPerFile();
+const documentedApi = apiPerFile({ dialect: "documented" });
+const call = callerOf(api);
+const SHOP = `/zones/${api.zones.shop}/page_shield`;
 
 const EVERY = "page=all&status=active,infrequent,inactive&exclude_cdn_cgi=false&exclude_duplicates=false";
 const list = async (kind: string, query: string, member = "url") =>
-  each(await call("GET", `${shop}/${kind}?${query}`), member);
+  each(await call("GET", `${SHOP}/${kind}?${query}`), member);
 
 describe("a Page Shield list", () => {
   test("contains only active records unless the query asks for others", async () => {
@@ -33,7 +25,7 @@ describe("a Page Shield list", () => {
     for (let page = 1; page <= 5; page++) {
       const response = await call(
         "GET",
-        `${shop}/scripts?${EVERY.replace("page=all", `page=${page}&per_page=5`)}`,
+        `${SHOP}/scripts?${EVERY.replace("page=all", `page=${page}&per_page=5`)}`,
       );
       const count = page < 5 ? 5 : 4;
       expect(response.body).toMatchObject({
@@ -46,12 +38,12 @@ describe("a Page Shield list", () => {
   });
 
   test("has 20 records per page by default, 100 at most, and none after the last page", async () => {
-    expect((await call("GET", `${shop}/scripts?status=active,infrequent`)).body).toMatchObject({
+    expect((await call("GET", `${SHOP}/scripts?status=active,infrequent`)).body).toMatchObject({
       result_info: { per_page: 20, count: 20 },
     });
     expect(await list("scripts", "page=9")).toEqual([]);
     for (const query of ["per_page=101", "per_page=0", "page=0", "page=x", "status=gone", "direction=up"]) {
-      expect(await call("GET", `${shop}/scripts?${query}`)).toMatchObject({
+      expect(await call("GET", `${SHOP}/scripts?${query}`)).toMatchObject({
         status: 400,
         body: { success: false, errors: [{ code: 10001 }] },
       });
@@ -112,10 +104,10 @@ describe("Page Shield records", () => {
 
   test("have more properties if they're read by ID than in a list", async () => {
     const [id] = await list("scripts", "urls=pay.js", "id");
-    const listed = await call("GET", `${shop}/scripts?urls=pay.js`);
+    const listed = await call("GET", `${SHOP}/scripts?urls=pay.js`);
     expect(each(listed, "versions")).toEqual([undefined]);
     expect(each(listed, "page_urls")).toEqual([undefined]);
-    expect(result(await call("GET", `${shop}/scripts/${String(id)}`))).toMatchObject({
+    expect(result(await call("GET", `${SHOP}/scripts/${String(id)}`))).toMatchObject({
       page_urls: ["checkout.shop.example/payment"],
       versions: [{ js_integrity_score: 96 }, { js_integrity_score: 96 }],
     });
@@ -145,10 +137,10 @@ describe("Page Shield records", () => {
 
   test("have fewer properties in the dialect of Cloudflare's guides, where a cookie's max age may be null", async () => {
     const inSeed = callerOf(documentedApi);
-    const scripts = await inSeed("GET", `${shop}/scripts?page=all`);
+    const scripts = await inSeed("GET", `${SHOP}/scripts?page=all`);
     expect(each(scripts, "magecart_score").every((value) => value === undefined)).toBe(true);
     expect(each(scripts, "js_integrity_score")).not.toContain(null);
-    const detail = await inSeed("GET", `${shop}/scripts/${String(each(scripts, "id")[0])}`);
+    const detail = await inSeed("GET", `${SHOP}/scripts/${String(each(scripts, "id")[0])}`);
     expect(result(detail)["versions"]).toMatchObject([{}, {}]);
     expect(Object.keys((result(detail)["versions"] as object[])[0] ?? {})).toEqual([
       "hash",
@@ -156,24 +148,23 @@ describe("Page Shield records", () => {
       "fetched_at",
     ]);
 
-    const ages = each(await inSeed("GET", `${shop}/cookies`), "max_age_attribute");
+    const ages = each(await inSeed("GET", `${SHOP}/cookies`), "max_age_attribute");
     expect(ages).toContain(null);
     expect(await list("cookies", "", "max_age_attribute")).not.toContain(null);
-    const [connection] = each(await inSeed("GET", `${shop}/connections`), "id");
-    expect(await inSeed("GET", `${shop}/connections/${String(connection)}`)).not.toHaveProperty(
+    const [connection] = each(await inSeed("GET", `${SHOP}/connections`), "id");
+    expect(await inSeed("GET", `${SHOP}/connections/${String(connection)}`)).not.toHaveProperty(
       "body.result.page_urls",
     );
-    expect(await call("GET", `${shop}/connections/${String(connection)}`)).toHaveProperty(
+    expect(await call("GET", `${SHOP}/connections/${String(connection)}`)).toHaveProperty(
       "body.result.page_urls",
     );
   });
 
   test("have the same IDs at every start", async () => {
-    const again = await startLocalApi();
-    expect(each(await callerOf(again)("GET", `${shop}/scripts?${EVERY}`), "id")).toEqual(
+    const again = await start();
+    expect(each(await callerOf(again)("GET", `${SHOP}/scripts?${EVERY}`), "id")).toEqual(
       await list("scripts", EVERY, "id"),
     );
-    await again.close();
   });
 });
 
@@ -182,7 +173,7 @@ test("if a script's score drops, the script gets a new version, which comes firs
   api.detect(api.zones.shop, { scripts: [{ id: String(id), js_integrity_score: 7 }] });
   const detail = await call(
     "GET",
-    `${shop}/scripts/${idOf(await call("GET", `${shop}/scripts/${String(id)}`))}`,
+    `${SHOP}/scripts/${idOf(await call("GET", `${SHOP}/scripts/${String(id)}`))}`,
   );
   expect(result(detail)).toMatchObject({
     js_integrity_score: 7,

@@ -1,21 +1,15 @@
-import { type Dialect, type LocalApi, startLocalApi } from "edgeguard-local";
-import { type Call, callerOf, each, idOf, newPolicy, result } from "./client";
+import type { Dialect } from "edgeguard-local";
+import { apiPerTest } from "../support/bench";
+import { callerOf, each, idOf, newPolicy, result, start } from "./client";
 
 describe.each<[Dialect, "string" | "boolean"]>([
   ["documented", "string"],
   ["openapi", "boolean"],
 ])("the policy API in the %s dialect", (dialect, form) => {
-  let api: LocalApi;
-  let call: Call;
-  let path: string;
+  const api = apiPerTest({ dialect });
+  const call = callerOf(api);
+  const path = `/zones/${api.zones.empty}/page_shield/policies`;
   const wire = (enabled: boolean) => (form === "string" ? String(enabled) : enabled);
-
-  beforeEach(async () => {
-    api = await startLocalApi({ dialect });
-    call = callerOf(api);
-    path = `/zones/${api.zones.empty}/page_shield/policies`;
-  });
-  afterEach(() => api.close());
 
   test("creates a policy with an ID that the API assigns, and reads and lists it", async () => {
     const created = await call("POST", path, { ...newPolicy, id: "f".repeat(32) });
@@ -131,7 +125,7 @@ describe.each<[Dialect, "string" | "boolean"]>([
   });
 
   test("in strict mode, rejects the other dialect's type of enabled", async () => {
-    const strict = await startLocalApi({ dialect, strict: true });
+    const strict = await start({ dialect, strict: true });
     const enabled = form === "string" ? true : "true";
     expect(await callerOf(strict)("POST", path, { ...newPolicy, enabled })).toMatchObject({
       status: 400,
@@ -140,18 +134,14 @@ describe.each<[Dialect, "string" | "boolean"]>([
     expect(await callerOf(strict)("POST", path, { ...newPolicy, enabled: wire(true) })).toMatchObject({
       status: 200,
     });
-    await strict.close();
   });
 });
 
 test("the policy quota is configurable", async () => {
-  const api = await startLocalApi({
-    limits: { maxPolicies: { free: 0, pro: 0, business: 0, enterprise: 1 } },
-  });
+  const api = await start({ limits: { maxPolicies: { free: 0, pro: 0, business: 0, enterprise: 1 } } });
   const path = `/zones/${api.zones.empty}/page_shield/policies`;
   expect(await callerOf(api)("POST", path, newPolicy)).toMatchObject({ status: 200 });
   expect((await callerOf(api)("POST", path, newPolicy)).body).toMatchObject({
     errors: [{ message: expect.stringContaining("2 out of 1") as string }],
   });
-  await api.close();
 });

@@ -1,21 +1,15 @@
-import { type LocalApi, startLocalApi } from "edgeguard-local";
+import { apiPerFile } from "../support/bench";
 import { callerOf, newPolicy, token } from "./client";
 
-let api: LocalApi;
-let settings: string;
-
-beforeAll(async () => {
-  api = await startLocalApi({
-    credentials: [
-      { token: "local-token" },
-      { email: "local@example.com", key: "local-key" },
-      { token: "reader", readOnly: true },
-    ],
-    limits: { maxBodyBytes: 1000 },
-  });
-  settings = `/zones/${api.zones.shop}/page_shield`;
+const api = apiPerFile({
+  credentials: [
+    { token: "local-token" },
+    { email: "local@example.com", key: "local-key" },
+    { token: "reader", readOnly: true },
+  ],
+  limits: { maxBodyBytes: 1000 },
 });
-afterAll(() => api.close());
+const SETTINGS = `/zones/${api.zones.shop}/page_shield`;
 beforeEach(() => api.clearRequests());
 
 const failed = (status: number, code: number) => ({
@@ -24,7 +18,7 @@ const failed = (status: number, code: number) => ({
 });
 
 describe("authentication", () => {
-  const get = (headers: Record<string, string>) => callerOf(api, headers)("GET", settings);
+  const get = (headers: Record<string, string>) => callerOf(api, headers)("GET", SETTINGS);
 
   test("accepts a token, or an email with its API key", async () => {
     expect(await get(token)).toMatchObject({ status: 200 });
@@ -47,9 +41,9 @@ describe("authentication", () => {
 
   test("rejects a write with read-only credentials", async () => {
     const reader = callerOf(api, { authorization: "Bearer reader" });
-    expect(await reader("GET", settings)).toMatchObject({ status: 200 });
-    expect(await reader("PUT", settings, { enabled: false })).toMatchObject(failed(403, 10000));
-    expect(await reader("POST", `${settings}/policies`, newPolicy)).toMatchObject(failed(403, 10000));
+    expect(await reader("GET", SETTINGS)).toMatchObject({ status: 200 });
+    expect(await reader("PUT", SETTINGS, { enabled: false })).toMatchObject(failed(403, 10000));
+    expect(await reader("POST", `${SETTINGS}/policies`, newPolicy)).toMatchObject(failed(403, 10000));
   });
 });
 
@@ -61,7 +55,7 @@ describe("when a request matches no route or object", () => {
     ["PATCH", "settings", 405, 10405],
     ["DELETE", "policies/", 405, 10405],
   ])("%s %s returns %i with code %i", async (method, where, status, code) => {
-    const path = where.startsWith("/") ? where : where === "settings" ? settings : `${settings}/${where}`;
+    const path = where.startsWith("/") ? where : where === "settings" ? SETTINGS : `${SETTINGS}/${where}`;
     const response = await callerOf(api)(method, path);
     expect(response).toMatchObject({ status, body: { success: false, result: null } });
     expect(response).toHaveProperty("body.errors.0.code", code);
@@ -70,7 +64,7 @@ describe("when a request matches no route or object", () => {
 
 describe("the local API", () => {
   const put = (body: string, contentType?: string) =>
-    callerOf(api)("PUT", settings, body, contentType === undefined ? {} : { "content-type": contentType });
+    callerOf(api)("PUT", SETTINGS, body, contentType === undefined ? {} : { "content-type": contentType });
 
   test("rejects a body that isn't JSON, or has another Content-Type", async () => {
     expect(await put("{enabled}")).toMatchObject(failed(400, 10001));
@@ -88,12 +82,12 @@ describe("the local API", () => {
 
 describe("the request log", () => {
   test("records each request and its response, in order", async () => {
-    await callerOf(api)("PUT", settings, { enabled: true }, { "user-agent": "tests/1" });
-    await callerOf(api)("GET", `${settings}/scripts?hosts=a,b&page=2`);
+    await callerOf(api)("PUT", SETTINGS, { enabled: true }, { "user-agent": "tests/1" });
+    await callerOf(api)("GET", `${SETTINGS}/scripts?hosts=a,b&page=2`);
     expect(api.requests).toMatchObject([
       {
         method: "PUT",
-        path: settings,
+        path: SETTINGS,
         query: {},
         body: { enabled: true },
         status: 200,
@@ -101,22 +95,22 @@ describe("the request log", () => {
         contentType: "application/json",
         at: expect.stringMatching(/^\d{4}-.*Z$/) as string,
       },
-      { method: "GET", path: `${settings}/scripts`, query: { hosts: "a,b", page: "2" }, status: 200 },
+      { method: "GET", path: `${SETTINGS}/scripts`, query: { hosts: "a,b", page: "2" }, status: 200 },
     ]);
     expect(api.requests[1]).not.toHaveProperty("body");
   });
 
   test("records the kind of credential, never its value", async () => {
-    await callerOf(api)("GET", settings);
-    await callerOf(api, { "x-auth-email": "local@example.com", "x-auth-key": "local-key" })("GET", settings);
-    await callerOf(api, {})("GET", settings);
+    await callerOf(api)("GET", SETTINGS);
+    await callerOf(api, { "x-auth-email": "local@example.com", "x-auth-key": "local-key" })("GET", SETTINGS);
+    await callerOf(api, {})("GET", SETTINGS);
     expect(api.requests.map(({ credential }) => credential)).toEqual(["token", "key", "none"]);
     expect(JSON.stringify(api.requests)).not.toMatch(/local-token|local-key|local@example/);
   });
 
   test("is still the same array after it's cleared", async () => {
     const { requests } = api;
-    await callerOf(api)("GET", settings);
+    await callerOf(api)("GET", SETTINGS);
     expect(requests).toHaveLength(1);
     api.clearRequests();
     expect(requests).toHaveLength(0);
@@ -124,7 +118,7 @@ describe("the request log", () => {
 });
 
 test("every response has a request ID, including errors", async () => {
-  const good = await callerOf(api)("GET", settings);
+  const good = await callerOf(api)("GET", SETTINGS);
   const refused = await callerOf(api, {})("GET", "/nowhere");
   expect(good.headers.get("cf-ray")).toMatch(/^[0-9a-f]{16}-LOC$/);
   expect(refused.headers.get("cf-ray")).toMatch(/^[0-9a-f]{16}-LOC$/);

@@ -1,6 +1,6 @@
-import { managedRulesets, seededEntryPoints, seededRules, startLocalApi } from "edgeguard-local";
+import { managedRulesets, seededEntryPoints, seededRules } from "edgeguard-local";
 import { apiPerFile } from "../support/bench";
-import { callerOf, each, idOf, result } from "./client";
+import { callerOf, each, idOf, result, start } from "./client";
 import { idsOf, PHASE, rulesOf, ZoneRulesets } from "./rulesets-client";
 
 const execute = {
@@ -230,7 +230,7 @@ describe("a zone's entry point", () => {
   });
 
   test("shows a write to reads only after the lag, but to other writes immediately", async () => {
-    const slow = await startLocalApi({ readLagMs: 1000, clock: () => now });
+    const slow = await start({ readLagMs: 1000, clock: () => now });
     const zone = new ZoneRulesets(slow, slow.zones.blog);
     const path = `${zone.root}/${seededEntryPoints.blog}/rules`;
     expect(idsOf(await zone.call("POST", path, execute))).toHaveLength(2);
@@ -238,7 +238,6 @@ describe("a zone's entry point", () => {
     expect(idsOf(await zone.call("POST", path, execute))).toHaveLength(3);
     slow.advance(1000);
     expect(idsOf(await zone.read())).toHaveLength(3);
-    await slow.close();
   });
 
   test("is part of a snapshot, and is removed when a snapshot without rulesets is restored", async () => {

@@ -1,7 +1,7 @@
 import { managedRulesets, OWASP_SCORE_RULE, startLocalApi } from "edgeguard-local";
 import { apiPerFile } from "../support/bench";
 import { z } from "zod";
-import { callerOf, controlOf, each, result } from "./client";
+import { callerOf, controlOf, each, result, start } from "./client";
 import { type Rule, rulesOf } from "./rulesets-client";
 
 describe("the API for managed rulesets", () => {
@@ -63,10 +63,9 @@ describe("the API for managed rulesets", () => {
   });
 
   test("returns the same managed rulesets at every start", async () => {
-    const other = await startLocalApi();
+    const other = await start();
     const theirs = await callerOf(other)("GET", `${root}/${managedRulesets.managed}`);
     expect(rulesOf(theirs)).toEqual(await read(managedRulesets.managed));
-    await other.close();
   });
 
   test("returns one paranoia level for each scoring rule of the OWASP Core Ruleset, whose last rule acts on the score", async () => {

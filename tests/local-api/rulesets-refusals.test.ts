@@ -1,6 +1,6 @@
-import { managedRulesets, OWASP_SCORE_RULE, seededRules, startLocalApi } from "edgeguard-local";
+import { managedRulesets, OWASP_SCORE_RULE, seededRules } from "edgeguard-local";
 import { apiPerFile } from "../support/bench";
-import { callerOf, result } from "./client";
+import { callerOf, result, start } from "./client";
 import { PHASE, rulesOf, ZoneRulesets } from "./rulesets-client";
 
 const NONE = "0".repeat(32);
@@ -12,7 +12,6 @@ const execute = (parameters: object) => ({
   expression: "true",
 });
 const overrides = (members: object) => execute({ overrides: members });
-const skip = (parameters: object) => ({ action: "skip", action_parameters: parameters, expression: "true" });
 const expressed = (expression: unknown) => ({ ...execute({}), expression });
 
 const api = apiPerFile();
@@ -80,59 +79,53 @@ describe("a rule is rejected with an error code and a pointer", () => {
   });
 
   const at = "/action_parameters/overrides";
+  const score = (more: object) => overrides({ rules: [{ id: OWASP_SCORE_RULE, ...more }] });
+  const category = (category: string, more: object = {}) =>
+    overrides({ categories: [{ category, ...more }] });
+  const upload = { categories: [{ category: "file-upload", action: "challenge" }] };
   test.each<[string, object, number, string]>([
-    ["nothing", overrides({}), 20123, at],
-    ["an unknown property", overrides({ tags: [] }), 10001, `${at}/tags`],
-    ["an empty list of categories", overrides({ categories: [] }), 20123, `${at}/categories`],
-    [
-      "a category without a change",
-      overrides({ categories: [{ category: "xss" }] }),
-      20123,
-      `${at}/categories/0`,
-    ],
+    ["nothing", overrides({}), 20123, ""],
+    ["an unknown property", overrides({ tags: [] }), 10001, "/tags"],
+    ["an empty list of categories", overrides({ categories: [] }), 20123, "/categories"],
+    ["a category without a change", category("xss"), 20123, "/categories/0"],
     [
       "a category from another ruleset",
-      overrides({ categories: [{ category: "wordpress", enabled: false }] }),
+      category("wordpress", { enabled: false }),
       20128,
-      `${at}/categories/0/category`,
+      "/categories/0/category",
     ],
     [
       "the same category override twice",
       overrides({ categories: [0, 1].map(() => ({ category: "xss", enabled: false })) }),
       20133,
-      `${at}/categories/1`,
+      "/categories/1",
     ],
     [
       "an action for rules that only score",
-      overrides({ categories: [{ category: "xss", action: "block" }] }),
+      category("xss", { action: "block" }),
       20130,
-      `${at}/categories/0/action`,
+      "/categories/0/action",
     ],
-    ["an action that does not exist", overrides({ action: "allow" }), 20130, `${at}/action`],
+    ["an action that does not exist", overrides({ action: "allow" }), 20130, "/action"],
     [
       "an action that the rules don't accept",
-      execute({ id: managed, overrides: { categories: [{ category: "file-upload", action: "challenge" }] } }),
+      execute({ id: managed, overrides: upload }),
       20130,
-      `${at}/categories/0/action`,
+      "/categories/0/action",
     ],
-    ["a sensitivity level", overrides({ sensitivity_level: "low" }), 20132, `${at}/sensitivity_level`],
-    ["an empty list of rules", overrides({ rules: [] }), 20123, `${at}/rules`],
-    ["a rule without a change", overrides({ rules: [{ id: OWASP_SCORE_RULE }] }), 20123, `${at}/rules/0`],
-    ["an unknown rule", overrides({ rules: [{ id: NONE, enabled: false }] }), 20129, `${at}/rules/0/id`],
+    ["a sensitivity level", overrides({ sensitivity_level: "low" }), 20132, "/sensitivity_level"],
+    ["an empty list of rules", overrides({ rules: [] }), 20123, "/rules"],
+    ["a rule without a change", score({}), 20123, "/rules/0"],
+    ["an unknown rule", score({ id: NONE, enabled: false }), 20129, "/rules/0/id"],
     [
       "the same rule twice",
       overrides({ rules: [true, false].map((enabled) => ({ id: OWASP_SCORE_RULE, enabled })) }),
       20133,
-      `${at}/rules/1`,
+      "/rules/1",
     ],
-    [
-      "a fractional threshold",
-      overrides({ rules: [{ id: OWASP_SCORE_RULE, score_threshold: 2.5 }] }),
-      10001,
-      `${at}/rules/0/score_threshold`,
-    ],
+    ["a fractional threshold", score({ score_threshold: 2.5 }), 10001, "/rules/0/score_threshold"],
   ])("if its overrides contain %s", async (_, rule, code, pointer) => {
-    await expectRefused(rule, code, pointer);
+    await expectRefused(rule, code, at + pointer);
   });
 
   test("if it overrides the score threshold of a rule that doesn't have one", async () => {
@@ -142,35 +135,20 @@ describe("a rule is rejected with an error code and a pointer", () => {
     await expectRefused(overrides({ rules }), 20131, `${at}/rules/0/score_threshold`);
   });
 
-  const skipped = "/action_parameters";
   test.each<[string, object, number, string]>([
-    ["nothing", skip({}), 20141, skipped],
-    ["a ruleset other than current", skip({ ruleset: "all" }), 20142, `${skipped}/ruleset`],
-    [
-      "both all rulesets and one of them",
-      skip({ ruleset: "current", rulesets: [owasp] }),
-      20140,
-      `${skipped}/rulesets`,
-    ],
-    ["an unknown ruleset", skip({ rulesets: [owasp, NONE] }), 20121, `${skipped}/rulesets/1`],
-    ["an empty list of rulesets", skip({ rulesets: [] }), 20141, `${skipped}/rulesets`],
-    ["the same ruleset twice", skip({ rulesets: [owasp, owasp] }), 20133, `${skipped}/rulesets/1`],
-    [
-      "a rule from another ruleset",
-      skip({ rules: { [free]: [OWASP_SCORE_RULE] } }),
-      20129,
-      `${skipped}/rules/${free}/0`,
-    ],
-    [
-      "an empty list of a ruleset's rules",
-      skip({ rules: { [owasp]: [] } }),
-      20141,
-      `${skipped}/rules/${owasp}`,
-    ],
-    ["rules without a ruleset", skip({ rules: {} }), 20141, `${skipped}/rules`],
-    ["a phase", skip({ phases: ["http_ratelimit"] }), 20142, `${skipped}/phases/0`],
-  ])("if it's an exception that skips %s", async (_, rule, code, pointer) => {
-    await expectRefused(rule, code, pointer);
+    ["nothing", {}, 20141, ""],
+    ["a ruleset other than current", { ruleset: "all" }, 20142, "/ruleset"],
+    ["both all rulesets and one of them", { ruleset: "current", rulesets: [owasp] }, 20140, "/rulesets"],
+    ["an unknown ruleset", { rulesets: [owasp, NONE] }, 20121, "/rulesets/1"],
+    ["an empty list of rulesets", { rulesets: [] }, 20141, "/rulesets"],
+    ["the same ruleset twice", { rulesets: [owasp, owasp] }, 20133, "/rulesets/1"],
+    ["a rule from another ruleset", { rules: { [free]: [OWASP_SCORE_RULE] } }, 20129, `/rules/${free}/0`],
+    ["an empty list of a ruleset's rules", { rules: { [owasp]: [] } }, 20141, `/rules/${owasp}`],
+    ["rules without a ruleset", { rules: {} }, 20141, "/rules"],
+    ["a phase", { phases: ["http_ratelimit"] }, 20142, "/phases/0"],
+  ])("if it's an exception that skips %s", async (_, parameters, code, pointer) => {
+    const rule = { action: "skip", action_parameters: parameters, expression: "true" };
+    await expectRefused(rule, code, `/action_parameters${pointer}`);
   });
 
   test.each<[string, object, number, string]>([
@@ -285,10 +263,9 @@ test("a zone on the free plan can only execute the Free Managed Ruleset", async 
 });
 
 test("rejects a rule above the limit of rules per zone", async () => {
-  const small = await startLocalApi({ limits: { maxZoneRules: 3 } });
+  const small = await start({ limits: { maxZoneRules: 3 } });
   const zone = new ZoneRulesets(small, small.zones.shop);
   expect((await zone.add(execute({}))).body).toMatchObject({
     errors: [{ message: `exceeded the maximum number of rules in the phase ${PHASE}: 4 out of 3` }],
   });
-  await small.close();
 });

@@ -1,19 +1,14 @@
-import { type Dialect, type LocalApi, startLocalApi } from "edgeguard-local";
-import { type Call, callerOf, result } from "./client";
+import type { Dialect, LocalApi } from "edgeguard-local";
+import { apiPerTest } from "../support/bench";
+import { callerOf, result, start } from "./client";
 
 describe.each<[Dialect, string, string]>([
   ["documented", "use_platform_reporting_endpoint", "use_cloudflare_reporting_endpoint"],
   ["openapi", "use_cloudflare_reporting_endpoint", "use_platform_reporting_endpoint"],
 ])("the settings API in the %s dialect", (dialect, reporting, foreign) => {
-  let api: LocalApi;
-  let call: Call;
+  const api = apiPerTest({ dialect, clock: () => new Date("2026-10-01T12:00:00.123Z") });
+  const call = callerOf(api);
   const pathOf = (zone: keyof LocalApi["zones"]) => `/zones/${api.zones[zone]}/page_shield`;
-
-  beforeEach(async () => {
-    api = await startLocalApi({ dialect, clock: () => new Date("2026-10-01T12:00:00.123Z") });
-    call = callerOf(api);
-  });
-  afterEach(() => api.close());
 
   test("starts with Page Shield off and Cloudflare's reporting endpoint", async () => {
     expect((await call("GET", pathOf("empty"))).body).toMatchObject({
@@ -63,11 +58,10 @@ describe.each<[Dialect, string, string]>([
 });
 
 test("in strict mode, the settings API rejects the other dialect's name for the reporting setting", async () => {
-  const api = await startLocalApi({ strict: true });
+  const api = await start({ strict: true });
   const body = { use_platform_reporting_endpoint: false };
   expect(await callerOf(api)("PUT", `/zones/${api.zones.shop}/page_shield`, body)).toMatchObject({
     status: 400,
     body: { errors: [{ source: { pointer: "/use_platform_reporting_endpoint" } }] },
   });
-  await api.close();
 });

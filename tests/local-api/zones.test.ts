@@ -1,19 +1,9 @@
-import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { z } from "zod";
-import { callerOf, each } from "./client";
-
-const open: LocalApi[] = [];
-afterAll(() => Promise.all(open.map((api) => api.close())));
-
-async function started(...args: Parameters<typeof startLocalApi>): Promise<LocalApi> {
-  const api = await startLocalApi(...args);
-  open.push(api);
-  return api;
-}
+import { callerOf, each, start } from "./client";
 
 describe("the list of zones", () => {
   it("has pages of at most 50 zones, and can be filtered by name and account", async () => {
-    const api = await started({ zones: 40 });
+    const api = await start({ zones: 40 });
     const call = callerOf(api);
     const first = await call("GET", "/zones?per_page=50");
     const second = await call("GET", "/zones?per_page=50&page=2");
@@ -26,14 +16,14 @@ describe("the list of zones", () => {
   });
 
   it("contains simulated zones on all plans, which are the same at every start", async () => {
-    const [one, other] = [await started({ zones: 60 }), await started({ zones: 60 })];
+    const [one, other] = [await start({ zones: 60 }), await start({ zones: 60 })];
     expect(one.snapshot()).toEqual(other.snapshot());
     const plans = new Set(one.snapshot().zones.map(({ plan }) => plan));
     expect([...plans].sort()).toEqual(["business", "enterprise", "free", "pro"]);
   });
 
   it("is rejected if the token may only use other paths", async () => {
-    const api = await started({ credentials: [{ token: "jobs-only", paths: /\/logpush\// }] });
+    const api = await start({ credentials: [{ token: "jobs-only", paths: /\/logpush\// }] });
     const call = callerOf(api, { authorization: "Bearer jobs-only" });
     expect((await call("GET", "/zones")).status).toBe(403);
     expect((await call("GET", `/zones/${api.zones.shop}/logpush/jobs`)).status).toBe(200);

@@ -85,280 +85,239 @@ const migration = (readiness: string, ...because: readonly string[]) => ({
   migration: { readiness, state: "start", because },
 });
 
+const managed = (more: object = {}) => ({ deployments: [{ ...MANAGED, ...more }] });
+const effect = (more: object) => managed({ effect: { ...EFFECT, ...more } });
+const excepting = (...exceptions: readonly object[]) => managed({ exceptions });
+const policies = (...each: readonly object[]) => ({ policies: each.map((more) => ({ ...POLICY, ...more })) });
+const enforced = (more: object = {}) => policies({ ...ENFORCED, ...more });
+const job = (more: object = {}) => ({ jobs: [{ ...JOB, ...more }] });
+const unapproved = (count: number | null) => ({ scripts: { ...SCRIPTS, unapproved: count } });
+
 /** What changed, the zone before and after it, and what the comparison says. */
-type Case = readonly [what: string, before: object, after: object, said: readonly string[]];
+type Case = [what: string, before: object, after: object, ...said: string[]];
 
 const UNCHANGED: readonly Case[] = [
   [
     "everything is in another order",
-    { policies: [{ ...ENFORCED, id: "1" }, POLICY] },
-    { policies: [POLICY, { ...ENFORCED, id: "1" }] },
-    [],
+    policies({ ...ENFORCED, id: "1" }, {}),
+    policies({}, { ...ENFORCED, id: "1" }),
   ],
-  [
-    "a policy has another description",
-    { policies: [ENFORCED] },
-    { policies: [{ ...ENFORCED, description: "Else" }] },
-    [],
-  ],
-  ["a job has another name", { jobs: [JOB] }, { jobs: [{ ...JOB, name: "renamed" }] }, []],
+  ["a policy has another description", enforced(), enforced({ description: "Else" })],
+  ["a job has another name", job(), job({ name: "renamed" })],
   [
     "two policies have swapped their names",
-    {
-      policies: [
-        { ...ENFORCED, id: "1", description: "a" },
-        { ...POLICY, id: "2", description: "b" },
-      ],
-    },
-    {
-      policies: [
-        { ...ENFORCED, id: "1", description: "b" },
-        { ...POLICY, id: "2", description: "a" },
-      ],
-    },
-    [],
+    policies({ ...ENFORCED, id: "1", description: "a" }, { id: "2", description: "b" }),
+    policies({ ...ENFORCED, id: "1", description: "b" }, { id: "2", description: "a" }),
   ],
-  [
-    "a policy was created again",
-    { policies: [ENFORCED] },
-    { policies: [{ ...ENFORCED, id: "f".repeat(32) }] },
-    [],
-  ],
-  ["a job was created again", { jobs: [JOB] }, { jobs: [{ ...JOB, id: "999" }] }, []],
+  ["a policy was created again", enforced(), enforced({ id: "f".repeat(32) })],
+  ["a job was created again", job(), job({ id: "999" })],
   [
     "a rule was created again, with another ref",
-    { deployments: [MANAGED] },
-    { deployments: [{ ...MANAGED, ruleId: "f".repeat(32), ref: "f".repeat(32) }] },
-    [],
+    managed(),
+    managed({ ruleId: "f".repeat(32), ref: "f".repeat(32) }),
   ],
-  [
-    "only the new survey has an inventory",
-    { scripts: { ...SCRIPTS, unapproved: null } },
-    { scripts: { ...SCRIPTS, unapproved: 3 } },
-    [],
-  ],
-  [
-    "only the old survey has an inventory",
-    { scripts: { ...SCRIPTS, unapproved: 3 } },
-    { scripts: { ...SCRIPTS, unapproved: null } },
-    [],
-  ],
+  ["only the new survey has an inventory", unapproved(null), unapproved(3)],
+  ["only the old survey has an inventory", unapproved(3), unapproved(null)],
   [
     "neither survey could read a part, and the failures read differently",
     { jobs: { notReadable: "failed", what: "request 1" } },
     { jobs: { notReadable: "failed", what: "request 2" } },
-    [],
   ],
   [
     "exceptions are in another order",
-    { deployments: [{ ...MANAGED, exceptions: [exception("a", 1), exception("b", 1)] }] },
-    { deployments: [{ ...MANAGED, exceptions: [exception("b", 1), exception("a", 1)] }] },
-    [],
+    excepting(exception("a", 1), exception("b", 1)),
+    excepting(exception("b", 1), exception("a", 1)),
   ],
   [
     "a deployment that's off has more exceptions",
-    { deployments: [{ ...MANAGED, enabled: false, state: "off" }] },
-    { deployments: [{ ...MANAGED, enabled: false, state: "off", exceptions: [] }] },
-    [],
+    managed({ enabled: false, state: "off" }),
+    managed({ enabled: false, state: "off", exceptions: [] }),
   ],
 ];
-
 const NEUTRAL: readonly Case[] = [
   [
     "the token lost the permission for rulesets",
-    { deployments: [MANAGED] },
-    { deployments: [{ ...MANAGED, state: "perhaps", effect: NO_RULESETS }] },
-    [
-      "neutral: Cloudflare Managed Ruleset: effect: readable -> not readable: missing permission Account Rulesets Read",
-    ],
+    managed(),
+    managed({ state: "perhaps", effect: NO_RULESETS }),
+    "neutral: Cloudflare Managed Ruleset: effect: readable -> not readable: missing permission Account Rulesets Read",
   ],
   [
     "a ruleset whose rules were all off can't be read",
-    { deployments: [{ ...MANAGED, state: "off", effect: { ...EFFECT, rulesOn: 0 } }] },
-    { deployments: [{ ...MANAGED, state: "perhaps", effect: NO_RULESETS }] },
-    [
-      "neutral: Cloudflare Managed Ruleset: effect: readable -> not readable: missing permission Account Rulesets Read",
-    ],
+    managed({ state: "off", effect: { ...EFFECT, rulesOn: 0 } }),
+    managed({ state: "perhaps", effect: NO_RULESETS }),
+    "neutral: Cloudflare Managed Ruleset: effect: readable -> not readable: missing permission Account Rulesets Read",
   ],
   [
     "the token got the permission for Page Shield",
     { pageShield: NO_SHIELD, policies: NO_SHIELD, scripts: NO_SHIELD },
     {},
-    [
-      "neutral: Page Shield: not readable: missing permission Page Shield Read -> readable",
-      "neutral: policies: not readable: missing permission Page Shield Read -> readable",
-      "neutral: scripts: not readable: missing permission Page Shield Read -> readable",
-    ],
+    "neutral: Page Shield: not readable: missing permission Page Shield Read -> readable",
+    "neutral: policies: not readable: missing permission Page Shield Read -> readable",
+    "neutral: scripts: not readable: missing permission Page Shield Read -> readable",
   ],
-  ["the zone's plan changed", { plan: "pro" }, { plan: "free" }, ["neutral: plan: pro -> free"]],
+  ["the zone's plan changed", { plan: "pro" }, { plan: "free" }, "neutral: plan: pro -> free"],
   [
     "what blocks a migration can no longer be counted",
     migration("blocked", "x"),
     migration("notCounted"),
-    ["neutral: WAF migration: blocked -> notCounted"],
+    "neutral: WAF migration: blocked -> notCounted",
   ],
   [
     "OWASP has a higher level and a higher threshold",
     owasp(1, 25, "block"),
     owasp(3, 60, "block"),
-    [
-      "neutral: OWASP: on, paranoia level 1, threshold 25, block -> on, paranoia level 3, threshold 60, block",
-    ],
+    "neutral: OWASP: on, paranoia level 1, threshold 25, block -> on, paranoia level 3, threshold 60, block",
   ],
   [
     "Cloudflare published a version with fewer rules",
-    { deployments: [MANAGED] },
-    { deployments: [{ ...MANAGED, effect: { ...EFFECT, version: "88", rulesOn: 280 } }] },
-    ["neutral: Cloudflare Managed Ruleset: rules on: 290 in version 87 -> 280 in version 88"],
+    managed(),
+    effect({ version: "88", rulesOn: 280 }),
+    "neutral: Cloudflare Managed Ruleset: rules on: 290 in version 87 -> 280 in version 88",
   ],
   [
     "exceptions were replaced by one that skips more, but elsewhere",
-    { deployments: [{ ...MANAGED, exceptions: [exception("a", 1), exception("b", 1)] }] },
-    { deployments: [{ ...MANAGED, exceptions: [exception("not c", "all")] }] },
-    ["neutral: Cloudflare Managed Ruleset: exceptions: 1 rule if a; 1 rule if b -> all rules if not c"],
+    excepting(exception("a", 1), exception("b", 1)),
+    excepting(exception("not c", "all")),
+    "neutral: Cloudflare Managed Ruleset: exceptions: 1 rule if a; 1 rule if b -> all rules if not c",
   ],
   [
     "an action that blocks was replaced by another one",
-    { deployments: [MANAGED] },
-    { deployments: [{ ...MANAGED, effect: { ...EFFECT, action: "block" } }] },
-    ["neutral: Cloudflare Managed Ruleset: action: default -> block"],
+    managed(),
+    effect({ action: "block" }),
+    "neutral: Cloudflare Managed Ruleset: action: default -> block",
   ],
   [
     "a policy allows something else",
-    { policies: [{ ...ENFORCED, value: "script-src 'self'" }] },
-    { policies: [{ ...ENFORCED, value: "script-src *" }] },
-    [`neutral: policy "Checkout ": allows: script-src 'self' -> script-src *`],
+    enforced({ value: "script-src 'self'" }),
+    enforced({ value: "script-src *" }),
+    `neutral: policy "Checkout ": allows: script-src 'self' -> script-src *`,
   ],
   [
     "a job that was off is gone",
-    { jobs: [{ ...JOB, state: "off" }] },
+    job({ state: "off" }),
     { jobs: [] },
-    ['neutral: Logpush job "logs": off -> none'],
+    'neutral: Logpush job "logs": off -> none',
   ],
   [
     "a policy has an action that Cloudflare added",
-    { policies: [{ ...POLICY, effect: "enforced" }] },
-    { policies: [{ ...POLICY, effect: "warn" }] },
-    ['neutral: policy "Checkout ": enforced -> warn'],
+    enforced(),
+    policies({ effect: "warn" }),
+    'neutral: policy "Checkout ": enforced -> warn',
   ],
 ];
-
 const GRADED: readonly Case[] = [
   [
     "Page Shield was turned off",
     { pageShield: { enabled: true } },
     { pageShield: { enabled: false } },
-    ["worse: Page Shield: on -> off"],
+    "worse: Page Shield: on -> off",
   ],
   [
     "a policy is enforced",
-    { policies: [{ ...POLICY, effect: "logging" }] },
-    { policies: [ENFORCED] },
-    ['better: policy "Checkout ": logging -> enforced'],
+    policies({ effect: "logging" }),
+    enforced(),
+    'better: policy "Checkout ": logging -> enforced',
   ],
   [
     "a deployment with exceptions was removed",
-    { deployments: [{ ...MANAGED, effect: { ...EFFECT, versionsBehind: 3 } }] },
+    effect({ versionsBehind: 3 }),
     { deployments: [] },
-    ["worse: Cloudflare Managed Ruleset: on -> none", "worse: protected by a managed ruleset: on -> off"],
+    "worse: Cloudflare Managed Ruleset: on -> none",
+    "worse: protected by a managed ruleset: on -> off",
   ],
   [
     "the account no longer covers the zone",
     { deployments: [], accountDeployments: [MANAGED] },
     { deployments: [], accountDeployments: [] },
-    ["worse: protected by a managed ruleset: on -> off"],
+    "worse: protected by a managed ruleset: on -> off",
   ],
   [
     "a ruleset only logs",
-    { deployments: [MANAGED] },
-    { deployments: [{ ...MANAGED, effect: { ...EFFECT, action: "log" } }] },
-    ["worse: Cloudflare Managed Ruleset: action: default -> log"],
+    managed(),
+    effect({ action: "log" }),
+    "worse: Cloudflare Managed Ruleset: action: default -> log",
   ],
   [
     "an exception skips more rules",
-    { deployments: [{ ...MANAGED, exceptions: [exception("a", 1), exception("b", 1)] }] },
-    { deployments: [{ ...MANAGED, exceptions: [exception("b", "all"), exception("a", 1)] }] },
-    [
-      "worse: Cloudflare Managed Ruleset: exceptions: 1 rule if a; 1 rule if b -> 1 rule if a; all rules if b",
-    ],
+    excepting(exception("a", 1), exception("b", 1)),
+    excepting(exception("b", "all"), exception("a", 1)),
+    "worse: Cloudflare Managed Ruleset: exceptions: 1 rule if a; 1 rule if b -> 1 rule if a; all rules if b",
   ],
   [
     "a rule executes another ruleset",
-    { deployments: [MANAGED] },
-    { deployments: [{ ...MANAGED, rulesetId: "f".repeat(32), effect: { ...EFFECT, name: "Exposed" } }] },
-    ["worse: Cloudflare Managed Ruleset: on -> none", "better: Exposed: none -> on"],
+    managed(),
+    managed({ rulesetId: "f".repeat(32), effect: { ...EFFECT, name: "Exposed" } }),
+    "worse: Cloudflare Managed Ruleset: on -> none",
+    "better: Exposed: none -> on",
   ],
   [
     "an exception was added",
-    { deployments: [{ ...MANAGED, exceptions: [] }] },
-    { deployments: [MANAGED] },
-    [
-      'worse: Cloudflare Managed Ruleset: exceptions: none -> all rules if http.request.uri.path eq "/health"',
-    ],
+    excepting(),
+    managed(),
+    'worse: Cloudflare Managed Ruleset: exceptions: none -> all rules if http.request.uri.path eq "/health"',
   ],
   [
     "half of the rules were turned off",
-    { deployments: [MANAGED] },
-    { deployments: [{ ...MANAGED, effect: { ...EFFECT, rulesOn: 145, rulesOff: 159 } }] },
-    ["worse: Cloudflare Managed Ruleset: rules on: 290 -> 145"],
+    managed(),
+    effect({ rulesOn: 145, rulesOff: 159 }),
+    "worse: Cloudflare Managed Ruleset: rules on: 290 -> 145",
   ],
   [
     "OWASP only logs",
     owasp(2, 40, "block"),
     owasp(2, 40, "log"),
-    ["worse: OWASP: on, paranoia level 2, threshold 40, block -> on, paranoia level 2, threshold 40, log"],
+    "worse: OWASP: on, paranoia level 2, threshold 40, block -> on, paranoia level 2, threshold 40, log",
   ],
   [
     "OWASP is on",
     { owasp: { state: "off" } },
     { owasp: { state: "on", paranoiaLevel: 1 } },
-    ["better: OWASP: off -> on, paranoia level 1"],
+    "better: OWASP: off -> on, paranoia level 1",
   ],
   [
     "one malicious script is gone, and another one is new",
     malicious("https://a.example/1.js"),
     malicious("https://a.example/2.js"),
-    [
-      "worse: malicious script https://a.example/2.js: none -> seen on a.example",
-      "better: malicious script https://a.example/1.js: seen on a.example -> none",
-    ],
+    "worse: malicious script https://a.example/2.js: none -> seen on a.example",
+    "better: malicious script https://a.example/1.js: seen on a.example -> none",
   ],
   [
     "the migration began",
     migration("ready"),
     migration("underWay"),
-    ["better: WAF migration: ready -> underWay"],
+    "better: WAF migration: ready -> underWay",
   ],
   [
     "a blocker is gone",
     migration("blocked", "a", "b"),
     migration("blocked", "b"),
-    ["better: WAF migration: blockers: 2 -> 1"],
+    "better: WAF migration: blockers: 2 -> 1",
   ],
   [
     "the zone is paused",
     { status: "active" },
     { status: "paused" },
-    ["worse: status: active -> paused", "worse: protected by a managed ruleset: on -> off"],
+    "worse: status: active -> paused",
+    "worse: protected by a managed ruleset: on -> off",
   ],
   [
     "a job fails",
-    { jobs: [{ ...JOB, state: "working" }] },
-    { jobs: [{ ...JOB, state: "failing" }] },
-    ['worse: Logpush job "logs": working -> failing'],
+    job({ state: "working" }),
+    job({ state: "failing" }),
+    'worse: Logpush job "logs": working -> failing',
   ],
 ];
 
 describe("edgeguard survey diff", () => {
-  it.each(UNCHANGED)("reports no change if %s", async (_, before, after, said) => {
+  it.each(UNCHANGED)("reports no change if %s", async (_, before, after, ...said) => {
     expect(await comparedZone(before, after)).toEqual(said);
   });
 
-  it.each(NEUTRAL)("reports a neutral change if %s", async (_, before, after, said) => {
+  it.each(NEUTRAL)("reports a neutral change if %s", async (_, before, after, ...said) => {
     expect(await comparedZone(before, after)).toEqual(said);
   });
 
-  it.each(GRADED)("reports changes as better or worse if %s", async (_, before, after, said) => {
+  it.each(GRADED)("reports changes as better or worse if %s", async (_, before, after, ...said) => {
     expect(await comparedZone(before, after)).toEqual(said);
     // The other way round, the verdicts are reversed.
     const reversed = await comparedZone(after, before);

@@ -34,6 +34,22 @@ const named = (count: number): Record<string, string> =>
 const found = (name: string, findings: readonly LimitFinding[]): LimitFinding[] =>
   findings.filter(({ limit }) => limit === name);
 
+const worker =
+  (limit: string, plan: "free" | "paid", args: (n: number) => object): Check =>
+  (n) =>
+    found(limit, checkWorker({ plan, ...args(n) }));
+const account =
+  (
+    plan: "free" | "paid",
+    measured: "workers" | "cronTriggers" | "requestsPerDay" | "requestsPerMinute",
+  ): Check =>
+  (n) =>
+    checkAccount({ plan, workers: 0, cronTriggers: 0, [measured]: n });
+const request =
+  (plan: "free" | "pro" | "business" | "enterprise", measured: "bodyBytes" | "cachedFileBytes"): Check =>
+  (n) =>
+    checkRequest({ plan, [measured]: n });
+
 const ROWS: Row[] = [
   ["50 subrequests, free", observed("free", "subrequests"), 50],
   ["50 subrequests, bundled", observed("bundled", "subrequests"), 50],
@@ -41,37 +57,25 @@ const ROWS: Row[] = [
   ["1,000 subrequests, standard", observed("standard", "subrequests"), 1000],
   ["6 connections, free", observed("free", "connections"), 6],
   ["6 connections, paid", observed("standard", "connections"), 6],
-  [
-    "64 environment variables, free",
-    (n) => found("envVars", checkWorker({ plan: "free", envVars: named(n) })),
-    64,
-  ],
-  [
-    "128 environment variables, paid",
-    (n) => found("envVars", checkWorker({ plan: "paid", envVars: named(n) })),
-    128,
-  ],
+  ["64 environment variables, free", worker("envVars", "free", (n) => ({ envVars: named(n) })), 64],
+  ["128 environment variables, paid", worker("envVars", "paid", (n) => ({ envVars: named(n) })), 128],
   [
     "5 KB in one environment variable, free",
-    (n) => found("envVarSize", checkWorker({ plan: "free", envVars: { A: "x".repeat(n) } })),
+    worker("envVarSize", "free", (n) => ({ envVars: { A: "x".repeat(n) } })),
     5 * KB,
   ],
   [
     "5 KB in one environment variable, paid",
-    (n) => found("envVarSize", checkWorker({ plan: "paid", envVars: { A: "x".repeat(n) } })),
+    worker("envVarSize", "paid", (n) => ({ envVars: { A: "x".repeat(n) } })),
     5 * KB,
   ],
   ["400 ms of startup, free", observed("free", "startup"), 400],
   ["400 ms of startup, paid", observed("bundled", "startup"), 400],
-  ["100 Workers, free", (n) => checkAccount({ plan: "free", workers: n, cronTriggers: 0 }), 100],
-  ["500 Workers, paid", (n) => checkAccount({ plan: "paid", workers: n, cronTriggers: 0 }), 500],
-  ["5 Cron Triggers, free", (n) => checkAccount({ plan: "free", workers: 0, cronTriggers: n }), 5],
-  ["250 Cron Triggers, paid", (n) => checkAccount({ plan: "paid", workers: 0, cronTriggers: n }), 250],
-  [
-    "5 Cron Triggers of one Worker, free",
-    (n) => found("cronTriggers", checkWorker({ plan: "free", crons: many(n) })),
-    5,
-  ],
+  ["100 Workers, free", account("free", "workers"), 100],
+  ["500 Workers, paid", account("paid", "workers"), 500],
+  ["5 Cron Triggers, free", account("free", "cronTriggers"), 5],
+  ["250 Cron Triggers, paid", account("paid", "cronTriggers"), 250],
+  ["5 Cron Triggers of one Worker, free", worker("cronTriggers", "free", (n) => ({ crons: many(n) })), 5],
 
   ["a URL of 16 KB", (n) => checkRequest({ plan: "free", url: "u".repeat(n) }), 16 * KB],
   [
@@ -88,33 +92,17 @@ const ROWS: Row[] = [
     (n) => found("header", checkRequest({ plan: "business", headers: { name: "v".repeat(n - 8) } })),
     16 * KB,
   ],
-  ["a body of 100 MB, free", (n) => checkRequest({ plan: "free", bodyBytes: n }), 100 * MB],
-  ["a body of 100 MB, pro", (n) => checkRequest({ plan: "pro", bodyBytes: n }), 100 * MB],
-  ["a body of 200 MB, business", (n) => checkRequest({ plan: "business", bodyBytes: n }), 200 * MB],
-  ["a body of 500 MB, enterprise", (n) => checkRequest({ plan: "enterprise", bodyBytes: n }), 500 * MB],
-  ["a cached file of 512 MB, free", (n) => checkRequest({ plan: "free", cachedFileBytes: n }), 512 * MB],
-  ["a cached file of 512 MB, pro", (n) => checkRequest({ plan: "pro", cachedFileBytes: n }), 512 * MB],
-  [
-    "a cached file of 512 MB, business",
-    (n) => checkRequest({ plan: "business", cachedFileBytes: n }),
-    512 * MB,
-  ],
-  [
-    "a cached file of 5 GB, enterprise",
-    (n) => checkRequest({ plan: "enterprise", cachedFileBytes: n }),
-    5 * GB,
-  ],
+  ["a body of 100 MB, free", request("free", "bodyBytes"), 100 * MB],
+  ["a body of 100 MB, pro", request("pro", "bodyBytes"), 100 * MB],
+  ["a body of 200 MB, business", request("business", "bodyBytes"), 200 * MB],
+  ["a body of 500 MB, enterprise", request("enterprise", "bodyBytes"), 500 * MB],
+  ["a cached file of 512 MB, free", request("free", "cachedFileBytes"), 512 * MB],
+  ["a cached file of 512 MB, pro", request("pro", "cachedFileBytes"), 512 * MB],
+  ["a cached file of 512 MB, business", request("business", "cachedFileBytes"), 512 * MB],
+  ["a cached file of 5 GB, enterprise", request("enterprise", "cachedFileBytes"), 5 * GB],
 
-  [
-    "100,000 requests a day, free",
-    (n) => checkAccount({ plan: "free", workers: 0, cronTriggers: 0, requestsPerDay: n }),
-    100_000,
-  ],
-  [
-    "1,000 requests a minute, free",
-    (n) => checkAccount({ plan: "free", workers: 0, cronTriggers: 0, requestsPerMinute: n }),
-    1000,
-  ],
+  ["100,000 requests a day, free", account("free", "requestsPerDay"), 100_000],
+  ["1,000 requests a minute, free", account("free", "requestsPerMinute"), 1000],
   ["128 MB of memory, free", observed("free", "memory"), 128 * MB],
   ["128 MB of memory, bundled", observed("bundled", "memory"), 128 * MB],
   ["128 MB of memory, standard", observed("standard", "memory"), 128 * MB],
@@ -139,20 +127,14 @@ const ROWS: Row[] = [
   ["1,000 Cache API calls, standard", observed("standard", "cacheCalls"), 1000],
   [
     "1,000 routes of a zone",
-    (n) =>
-      found(
-        "routesPerZone",
-        checkWorker({ plan: "paid", routes: many(n).map((pattern) => ({ pattern, zone: "shop" })) }),
-      ),
+    worker("routesPerZone", "paid", (n) => ({
+      routes: many(n).map((pattern) => ({ pattern, zone: "shop" })),
+    })),
     1000,
   ],
   [
     "1,000 zones of a Worker",
-    (n) =>
-      found(
-        "zonesPerWorker",
-        checkWorker({ plan: "paid", routes: many(n).map((zone) => ({ pattern: "/*", zone })) }),
-      ),
+    worker("zonesPerWorker", "paid", (n) => ({ routes: many(n).map((zone) => ({ pattern: "/*", zone })) })),
     1000,
   ],
   ["128 KB of console output", observed("standard", "consoleOutput"), 128 * KB],
