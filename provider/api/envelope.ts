@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { parseJson } from "../basics/json";
 
 /**
  * The envelope of every JSON response. Cloudflare omits empty fields, so only `success` is required. Malformed fields
@@ -57,13 +58,7 @@ export interface Envelope {
 
 /** Decodes a response; `undefined` if it isn't an envelope, as with an HTML error page. */
 export function decodeEnvelope(text: string): Envelope | undefined {
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    return undefined; // The caller reports what it received instead.
-  }
-  const parsed = envelope.safeParse(json);
+  const parsed = envelope.safeParse(parseJson(text)); // If it's neither, the caller reports what it received instead.
   if (!parsed.success) return undefined;
   const { result, success, errors, messages, result_info } = parsed.data;
   return {

@@ -4,6 +4,15 @@ import { compareText, pluralize } from "./words";
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = Readonly<Record<string, unknown>>;
 
+/** Parses a JSON text. Undefined if it isn't valid JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -19,6 +19,11 @@ export function firstOf(items: readonly string[], most: number): string {
   return `${items.slice(0, most).join(", ")}${items.length > most ? ", …" : ""}`;
 }
 
+/** Drops the items of a list that don't apply. */
+export function applying<T>(...items: readonly (T | false | undefined)[]): T[] {
+  return items.flatMap((item) => (item === false || item === undefined ? [] : [item]));
+}
+
 /** Shortens a text without splitting a surrogate pair. */
 export function truncate(text: string, limit: number): string {
   if (text.length <= limit) return text;

@@ -4,6 +4,7 @@ import { Argument, InvalidArgumentError, Option, type Command } from "commander"
 import type * as Reports from "../report/index";
 import { CommandError, DriftError, UsageError } from "../terminal/errors";
 import { readText } from "../terminal/files";
+import { applying } from "../basics/words";
 import { print, type Io } from "../terminal/io";
 import { wholeNumber, wordsAmong } from "./option-values";
 
@@ -166,17 +167,14 @@ async function writePlan(
   if (open.length === 0) return;
   const stale = accept.filter((each) => !known.has(each));
   throw new CommandError(
-    [
+    applying(
       `the plan has dangers of the kinds in --fail-on: ${named(open)}.`,
-      ...(stale.length === 0
-        ? []
-        : [
-            `--accept ${stale.join(", ")}: no danger in this plan has ${stale.length === 1 ? "that digest" : "one of these digests"}.`,
-          ]),
+      stale.length > 0 &&
+        `--accept ${stale.join(", ")}: no danger in this plan has ${stale.length === 1 ? "that digest" : "one of these digests"}.`,
       stale.length === 0
         ? `Read the report. To accept all of its dangers, pass --accept ${digest ?? ""}`
         : `Either the dangers changed, or the digest belongs to another stack. Read the report again, then pass --accept ${digest ?? ""}`,
-    ].join(" "),
+    ).join(" "),
   );
 }
 

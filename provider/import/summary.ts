@@ -1,3 +1,4 @@
+import { applying } from "../basics/words";
 import { oneLine } from "./names";
 import { promptFor } from "./program";
 import type { Project } from "./project";
@@ -27,22 +28,18 @@ interface Written {
 /** Returns a text that says what was written, what wasn't, and what to do next. */
 export function summary({ inventory, verified, written }: Outcome): string[] {
   const { skipped, leftOut, notes } = inventory;
-  return [
-    ...(written === undefined
-      ? ["edgeguard: found nothing to import. Nothing was written."]
-      : [
-          `edgeguard: wrote ${written.files.join(", ")}: ${countsOf(verified)}.`,
-          ...(written.unformatted === undefined
-            ? []
-            : [`The program isn't formatted: ${written.unformatted}.`]),
-        ]),
+  return applying(
+    written === undefined
+      ? "edgeguard: found nothing to import. Nothing was written."
+      : `edgeguard: wrote ${written.files.join(", ")}: ${countsOf(verified)}.`,
+    written?.unformatted !== undefined && `The program isn't formatted: ${written.unformatted}.`,
     ...bulletList("Not imported:", skipped),
     ...bulletList("Not declared:", leftOut),
     ...hiddenSecrets(verified),
     ...notes,
     "WAF migrations aren't imported: a WafMigration is a one-time operation, not an existing object.",
     ...(written === undefined ? [] : nextSteps(written, verified)),
-  ];
+  );
 }
 
 /** Counts resources by type: `PageShieldSettings 1, PageShieldPolicy 3`. */
@@ -72,24 +69,19 @@ function nextSteps({ folder, project, installs }: Written, verified: readonly Ve
   const secrets = verified.flatMap((one) => one.secrets);
   const isShown = secrets.some((secret) => secret.isShown);
   const isHidden = secrets.some((secret) => !secret.isShown);
-  return [
+  return applying(
     "Next, with the Pulumi CLI 3.254 or later:",
-    ...(folder === ""
-      ? []
-      : [`  cd ${/^[\w./-]+$/.test(folder) ? folder : `'${folder.replaceAll("'", "'\\''")}'`}`]),
+    folder !== "" && `  cd ${/^[\w./-]+$/.test(folder) ? folder : `'${folder.replaceAll("'", "'\\''")}'`}`,
     ...installs.map((command) => `  ${command}`),
-    ...(project.lacksPlugin === undefined
-      ? []
-      : [
-          `  # in Pulumi.yaml, so that Pulumi finds the plugin: plugins: { providers: [{ name: edgeguard, path: ${project.lacksPlugin} }] }`,
-        ]),
-    ...(project.text === undefined ? [] : ["  pulumi stack init dev"]),
-    ...(isHidden ? ["  the commands above"] : []),
-    ...(isShown ? ["  sh import-config.sh   # sets the credentials that Cloudflare shows"] : []),
+    project.lacksPlugin !== undefined &&
+      `  # in Pulumi.yaml, so that Pulumi finds the plugin: plugins: { providers: [{ name: edgeguard, path: ${project.lacksPlugin} }] }`,
+    project.text !== undefined && "  pulumi stack init dev",
+    isHidden && "  the commands above",
+    isShown && "  sh import-config.sh   # sets the credentials that Cloudflare shows",
     "  pulumi import --file import.json --yes --protect=false --generate-code=false",
     "  pulumi preview --expect-no-changes",
     isShown
       ? "Then delete import.json and import-config.sh: they contain secrets that belong only in the stack."
       : "Then delete import.json: its contents belong only in the stack.",
-  ];
+  );
 }

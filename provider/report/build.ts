@@ -19,7 +19,7 @@ import { joined, say, value, words, type Phrase } from "./phrase";
 import type { Operation, Plan, Step } from "./plan";
 import { commonBlocks, textBlock, viewOf } from "./sections/section";
 import { sectionWriterOf } from "./sections/writers";
-import { compareText } from "../basics/words";
+import { applying, compareText } from "../basics/words";
 import { hasUnknown } from "../runtime/engine-values";
 import { asList } from "./values";
 
@@ -126,32 +126,24 @@ export function notesOf(plan: Plan): Phrase[] {
     // Explicit ones: the engine doesn't list the default provider.
     (step) => PROVIDER_TYPES.includes(step.type) && step.op !== "same" && isChange(step),
   );
+  const names = [...new Set(providers.map((step) => step.name))].sort(compareText);
   // What's unknown in any plan of a new resource isn't worth a note. If it could hide a loss, that's a danger.
   const checked = steps.filter(({ new: next }) => !hasUnknown(next?.inputs));
   const skipped = new Set(checked.flatMap((step) => impactOf(step).skipped));
-  return [
+  return applying(
     ...[...skipped]
       .sort(compareText)
       .map(
         (why) =>
           say`Some live checks were skipped, so this report leaves out what only they can find. Reason: ${words(why)}.`,
       ),
-    ...(providers.length === 0
-      ? []
-      : [
-          say`Providers created, changed or deleted: ${joined(
-            [...new Set(providers.map((step) => step.name))].sort(compareText).map(value),
-          )}.`,
-        ]),
-    ...(complete
-      ? []
-      : [
-          words(
-            "This plan leaves out unchanged resources, because it was made without --show-sames. Dangers that depend on them may be missing or overstated.",
-          ),
-        ]),
-    ...(maybeCorrupt ? [words("Pulumi reports that its state may be corrupt.")] : []),
-  ];
+    names.length > 0 && say`Providers created, changed or deleted: ${joined(names.map(value))}.`,
+    !complete &&
+      words(
+        "This plan leaves out unchanged resources, because it was made without --show-sames. Dangers that depend on them may be missing or overstated.",
+      ),
+    maybeCorrupt && words("Pulumi reports that its state may be corrupt."),
+  );
 }
 
 /** The engine's last message in every failed preview. It's left out if there's another error. */
@@ -173,7 +165,7 @@ export function warningsOf(plan: Plan, own: readonly Step[]): Message[] {
         `live check skipped: ${reason}`,
       ]),
       ...(step.kind === "KvEntries"
-        ? (entriesMessages(impactOf(step).members, `KvEntries ${step.name}`).warnings ?? [])
+        ? entriesMessages(impactOf(step).members, `KvEntries ${step.name}`).warnings
         : []),
     ]),
   );

@@ -1,7 +1,7 @@
 import { entriesRecord } from "../kv/impact";
 import { policyRecord, settingsRecord } from "../page-shield/impact";
 import { rulesetRecord } from "../rulesets/impact";
-import { readRecord, type RecordRead, type RecordShape } from "../runtime/impact";
+import { readRecord, type RecordShape } from "../runtime/impact";
 import { ownMember, type JsonObject } from "../basics/json";
 import type { Sides, Step } from "./plan";
 
@@ -52,6 +52,6 @@ export function refreshImpact(kind: string | undefined, side: Sides | undefined)
   return record?.operation === "refresh" ? record.members : {};
 }
 
-function recordIn(kind: string | undefined, side: Sides | undefined): RecordRead | undefined {
+function recordIn(kind: string | undefined, side: Sides | undefined): ReturnType<typeof readRecord> {
   return readRecord(side?.inputs, ownMember(SHAPES, kind ?? ""));
 }

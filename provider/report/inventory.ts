@@ -1,5 +1,5 @@
 import { inventoryCheckDocument } from "../page-shield/inventory/model";
-import { propertyPath } from "../basics/json";
+import { parseJson, propertyPath } from "../basics/json";
 import { LookupError } from "../runtime/lookup";
 import { pluralize } from "../basics/words";
 import type { InventorySummary } from "./model";
@@ -12,7 +12,7 @@ import { say, unlinked, value, words } from "./phrase";
  * @throws LookupError if it's anything else.
  */
 export function readInventorySummary(text: string): InventorySummary {
-  const parsed = inventoryCheckDocument.safeParse(jsonOf(text));
+  const parsed = inventoryCheckDocument.safeParse(parseJson(text));
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const where = propertyPath(issue?.path ?? []);
@@ -31,12 +31,4 @@ export function readInventorySummary(text: string): InventorySummary {
         : say`${words(kind)}: ${value(url)} ${unlinked(message)}`,
     ),
   };
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

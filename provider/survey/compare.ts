@@ -1,6 +1,7 @@
 import { formatNumber } from "../limits/workers";
 import { printable, visible } from "../basics/printable";
 import { pluralize, truncate } from "../basics/words";
+import { parseJson } from "../basics/json";
 import { CommandError } from "../terminal/errors";
 import { readText } from "../terminal/files";
 import { print, printToStderr, type Io } from "../terminal/io";
@@ -34,12 +35,9 @@ export async function compareSurveys(
 
 async function readSurvey(io: Io, file: string): Promise<Survey> {
   const text = await readText(io, file, `the survey in ${file}`);
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
+  const json = parseJson(text);
+  if (json === undefined)
     throw new CommandError(`${file} is not valid JSON. Pass a survey.json that \`edgeguard survey\` wrote.`);
-  }
   const parsed = survey.safeParse(json);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;

@@ -1,6 +1,7 @@
 import { open, rm, type FileHandle } from "node:fs/promises";
 import { z } from "zod";
 import { codeOf } from "../basics/files";
+import { parseJson } from "../basics/json";
 import { CommandError } from "../terminal/errors";
 import {
   accountFacts,
@@ -111,7 +112,7 @@ export class Journal {
       let end = 0;
       for await (const { bytes, offset } of linesOf(file)) {
         number += 1;
-        const line = parsed(bytes);
+        const line = parseJson(bytes.toString());
         if (journal === undefined) {
           const first = begin.safeParse(line).data?.survey;
           if (first === undefined)
@@ -190,7 +191,7 @@ export class Journal {
     const place = this.#zones.get(id);
     if (place === undefined) return undefined;
     const { buffer } = await this.file.read(Buffer.alloc(place.length), 0, place.length, place.offset);
-    return zoneLine.parse(parsed(buffer)).zone;
+    return zoneLine.parse(parseJson(buffer.toString())).zone;
   }
 
   async close(): Promise<void> {
@@ -259,14 +260,6 @@ function refuseOther(path: string, found: Beginning, wanted: Omit<Beginning, "at
     throw new CommandError(
       `${path} belongs to a survey with different options. To resume that survey, pass the same --account, --zones, --payment-pages and --inventory. To start another one, pass a different directory with --out.`,
     );
-}
-
-function parsed(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString());
-  } catch {
-    return undefined; // The caller says which line is damaged.
-  }
 }
 
 /** Yields the complete lines of a file, with one chunk in memory at a time. */

@@ -8,7 +8,7 @@ import { digestOf } from "../basics/digest";
 import type { Host } from "../runtime/host";
 import { withMachineLock } from "../runtime/machine-lock";
 import { codeOf } from "../basics/files";
-import { pluralize } from "../basics/words";
+import { applying, pluralize } from "../basics/words";
 import { CommandError, InterruptedError, UnfinishedError, UsageError } from "../terminal/errors";
 import type * as InventoryFile from "../page-shield/inventory/file";
 import type * as Judge from "../page-shield/inventory/judge";
@@ -318,21 +318,15 @@ function ended(error: unknown, journal: Journal, isInterrupted: boolean): unknow
 
 function summary(head: Head, files: readonly string[], stacks: Stacks | undefined): string[] {
   const { missingRights, first, totals } = head;
-  return [
+  const { managed = 0, unmanaged = 0 } = totals["managed"] ?? {};
+  return applying(
     `edgeguard: wrote ${files.join(", ")}: ${pluralize(head.zoneCount, "zone")}.`,
-    ...(missingRights.length === 0
-      ? []
-      : [
-          "Not readable with this token:",
-          ...missingRights.map((each) => `  - ${each.where}: ${scopeText(each)}`),
-        ]),
-    ...(first.length === 0
-      ? []
-      : ["What to do first:", ...first.slice(0, SHOWN).map(({ zone, text }) => `  - ${zone}: ${text}`)]),
-    ...(stacks === undefined
-      ? []
-      : [managedLine(totals["managed"]?.["managed"] ?? 0, totals["managed"]?.["unmanaged"] ?? 0)]),
-  ];
+    missingRights.length > 0 && "Not readable with this token:",
+    ...missingRights.map((each) => `  - ${each.where}: ${scopeText(each)}`),
+    first.length > 0 && "What to do first:",
+    ...first.slice(0, SHOWN).map(({ zone, text }) => `  - ${zone}: ${text}`),
+    stacks !== undefined && managedLine(managed, unmanaged),
+  );
 }
 
 function managedLine(managed: number, unmanaged: number): string {

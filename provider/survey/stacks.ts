@@ -3,6 +3,7 @@ import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
+import { parseJson } from "../basics/json";
 import { kindOf } from "../runtime/type-tokens";
 import { partsOfUrn } from "../runtime/urn";
 import { slug } from "../import/names";
@@ -131,7 +132,7 @@ export async function readStacks(io: Io, paths: readonly string[]): Promise<Stac
     const full = resolve(io.cwd, path);
     const isFolder = (await stat(full).catch(() => undefined))?.isDirectory() === true;
     const text = isFolder ? await exportStack(io, full) : await readText(io, path, `the stack in ${path}`);
-    const parsed = exported.safeParse(jsonOf(text));
+    const parsed = exported.safeParse(parseJson(text));
     if (!parsed.success || parsed.data.deployment === undefined)
       throw new CommandError(
         `--stack ${path} is not an exported stack. Pass a project directory, or a file that "pulumi stack export --file" wrote.`,
@@ -141,14 +142,6 @@ export async function readStacks(io: Io, paths: readonly string[]): Promise<Stac
     stacks.add(stackName(all[0]?.urn) ?? path, managed);
   }
   return stacks;
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // Not an exported state, as its caller says.
-  }
 }
 
 /** Returns the name of a URN's stack: `shop/prod` for `urn:pulumi:prod::shop::…`. */

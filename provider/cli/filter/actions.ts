@@ -12,7 +12,7 @@ import {
   type LogLines,
   passes,
 } from "../../logpush/test-filter";
-import { isJsonObject, pick, type JsonObject } from "../../basics/json";
+import { isJsonObject, parseJson, pick } from "../../basics/json";
 import { truncate } from "../../basics/words";
 import { CommandError, UsageError } from "../../terminal/errors";
 import { readText } from "../../terminal/files";
@@ -64,13 +64,8 @@ function parseArgument(text: string): CheckedFilter {
 
 /** Unwraps a filter copied from an API request, which is JSON inside a JSON string. */
 function unescapeFilter(text: string): string {
-  if (!text.startsWith('"')) return text;
-  try {
-    const inner: unknown = JSON.parse(text);
-    return typeof inner === "string" ? inner : text;
-  } catch {
-    return text;
-  }
+  const inner = text.startsWith('"') ? parseJson(text) : undefined;
+  return typeof inner === "string" ? inner : text;
 }
 
 function sourceOf(io: Io, file: string): LogLines {
@@ -91,17 +86,8 @@ async function* printPassing(io: Io, filter: CheckedFilter, lines: LogLines): As
     if (!hasReader(io)) return;
     yield line;
     if (typeof line !== "string") continue;
-    const fields = fieldsOf(line);
-    if (fields !== undefined && passes(filter, fields)) await print(io, `${line}\n`);
-  }
-}
-
-function fieldsOf(line: string): JsonObject | undefined {
-  try {
-    const json: unknown = JSON.parse(line);
-    return isJsonObject(json) ? json : undefined;
-  } catch {
-    return undefined;
+    const fields = parseJson(line);
+    if (isJsonObject(fields) && passes(filter, fields)) await print(io, `${line}\n`);
   }
 }
 

@@ -9,7 +9,7 @@ import {
   findProposals,
   type Proposals,
 } from "../../page-shield/inventory/propose";
-import { pluralize } from "../../basics/words";
+import { applying, pluralize } from "../../basics/words";
 import { CommandError } from "../../terminal/errors";
 import { unreadable } from "../../terminal/files";
 import { withHost } from "../../terminal/host";
@@ -46,21 +46,15 @@ export async function proposeEntries(io: Io, options: ProposeOptions): Promise<v
 }
 
 function summaryOf(file: string, { entries, malicious, unusable }: Proposals): string[] {
-  return [
+  return applying(
     entries.length === 0
       ? `${file} already covers all the scripts that were seen${malicious.length + unusable.length === 0 ? "" : ", except those listed below"}.`
       : `${file} has ${pluralize(entries.length, "new entry")} without an approval. Review and approve ${entries.length === 1 ? "it" : "each"}: fill in its "approval" line.`,
-    ...(malicious.length === 0
-      ? []
-      : [
-          `${pluralize(malicious.length, "malicious script")} not proposed: ${malicious.join(", ")}. Remove ${malicious.length === 1 ? "it" : "them"} from your pages.`,
-        ]),
-    ...(unusable.length === 0
-      ? []
-      : [
-          `${pluralize(unusable.length, "script")} not proposed, because the URL is invalid or contains a user name: ${unusable.join(", ")}.`,
-        ]),
-  ];
+    malicious.length > 0 &&
+      `${pluralize(malicious.length, "malicious script")} not proposed: ${malicious.join(", ")}. Remove ${malicious.length === 1 ? "it" : "them"} from your pages.`,
+    unusable.length > 0 &&
+      `${pluralize(unusable.length, "script")} not proposed, because the URL is invalid or contains a user name: ${unusable.join(", ")}.`,
+  );
 }
 
 async function readInventoryText(path: string, file: string): Promise<string> {

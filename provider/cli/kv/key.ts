@@ -11,7 +11,7 @@ import { listKeys as keysOf } from "../../kv/listing";
 import { openSource } from "../../kv/declaration";
 import { checkMetadata } from "../../kv/metadata";
 import { KV } from "../../limits/index";
-import { isJsonObject } from "../../basics/json";
+import { isJsonObject, parseJson } from "../../basics/json";
 import { pluralize } from "../../basics/words";
 import { confirm } from "../../terminal/confirm";
 import { CommandError, UsageError } from "../../terminal/errors";
@@ -151,12 +151,8 @@ function fileValue(io: Io, path: string): { readonly value: string; readonly bas
 /** Parses metadata. The error leaves out the parser's message, because that quotes the text, which may be secret. */
 function parsedMetadata(text: string): unknown {
   const how = `Pass an object, quoted for the shell: '{"owner":"shop"}'.`;
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch {
-    throw new UsageError(`--metadata is not valid JSON. ${how}`);
-  }
+  const parsed = parseJson(text);
+  if (parsed === undefined) throw new UsageError(`--metadata is not valid JSON. ${how}`);
   if (!isJsonObject(parsed)) throw new UsageError(`--metadata is not an object. ${how}`);
   const problem = checkMetadata(parsed);
   if (problem !== undefined) throw new UsageError(`--metadata: ${problem}.`);

@@ -1,5 +1,6 @@
 import { existingJob, type Job } from "../../logpush/job";
 import { listJobs } from "../../logpush/job-api";
+import { applying } from "../../basics/words";
 import type { Scope } from "../../runtime/composite-id";
 import { pick } from "../../basics/json";
 import { TYPES, type ExistingObject } from "../existing";
@@ -72,13 +73,12 @@ async function readJob(
 }
 
 function notesOn(what: string, destination: string, hidesFilter: boolean): string[] {
-  const notes = [
+  return applying(
     needsProof(destination) &&
       `Cloudflare doesn't show the ownership token of ${what}. Set ownershipChallenge only if you change the destination.`,
     hidesFilter &&
       `Cloudflare doesn't show the filter of ${what}. If the job has a filter, declare it before you change anything else, because an update without it removes the filter.`,
-  ];
-  return notes.filter((note) => note !== false);
+  );
 }
 
 const LIMITS = ["frequency", "maxUploadBytes", "maxUploadIntervalSeconds", "maxUploadRecords"];
