@@ -169,7 +169,7 @@ describe("the API for Logpush jobs", () => {
       "",
     ],
     ["an unknown output", options({ output_type: "xml" }), "/output_options/output_type", ""],
-    ["a CVE FLAG that isn't a boolean", options({ [FLAG]: "yes" }), `/output_options/${FLAG}`, ""],
+    ["a CVE flag that isn't a boolean", options({ [FLAG]: "yes" }), `/output_options/${FLAG}`, ""],
     [
       "merge_subrequests for another dataset",
       { dataset: "dns_logs", ...options({ merge_subrequests: true }) },
@@ -292,7 +292,7 @@ describe("Logpush responses", () => {
     ["boolean", { dialect: "openapi", strict: true }, [true], "true", true],
     ["string", { dialect: "documented", strict: true }, ["true"], true, "true"],
   ] as const)(
-    "contain the CVE FLAG as a %s if the API's options are %j",
+    "contain the CVE flag as a %s if the API's options are %j",
     async (_, options, accepted, refused, shown) => {
       const { call, path } = await zoneIn(options);
       for (const value of accepted) {

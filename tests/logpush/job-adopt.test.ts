@@ -1,47 +1,48 @@
 import { REGISTER } from "../../provider/register";
 import { omit } from "../../provider/basics/json";
-import { envelope, through } from "../support/edge-client";
+import { through } from "../support/edge-client";
 import { Operation, refreshedInputs } from "../support/operation";
-import { b, benchForEach, FILTER, refreshed, restart, step, TYPE, up, type Members } from "./support";
+import { LogpushBench, FILTER, TYPE, type Members } from "./support";
+import { OFFLINE, answerWith, zones } from "../support/resource-bench";
 
-benchForEach();
+const b = new LogpushBench();
 
 describe("when a job with the same name exists", () => {
   test.each([{}, { filter: "hidden" }, { destination: "redacted", defaults: "hidden" }] as const)(
     "adopts a job and writes it once if everything that the API returns matches, and the preview says so (%j)",
     async (logpush) => {
-      await restart({ logpush });
+      await b.restart({ logpush });
       const id = await b.made();
       b.api.clearRequests();
-      const adopted = { object: `job ${id} of zone ${b.api.zones.empty}`, onDestroy: "deletes it" };
+      const adopted = { object: `job ${id} of zone ${zones.empty}`, onDestroy: "deletes it" };
       const line = `LogpushJob "shop-requests" adopts the existing ${adopted.object}, which matches the program. Destroying the resource deletes it.`;
-      const op = new Operation(b.api);
+      const op = b.operation();
       expect((await op.preview(TYPE, b.job)).inputs["adopted"]).toEqual(adopted);
       expect(op.said).toEqual([expect.stringContaining(line)]);
-      const recorded = await up(b.job);
+      const recorded = await b.up(b.job);
       expect(recorded).toMatchObject({ id, outputs: { adopted } });
       expect(b.sent("POST", "PUT")).toEqual([`PUT /jobs/${id}`]);
-      expect(await step(b.job, recorded)).toBe("same");
+      expect(await b.step(b.job, recorded)).toBe("same");
     },
   );
 
   test("explains interrupted renames when a new resource adopts a job, but not when a replacement adopts the job it replaces", async () => {
-    const recorded = await up(b.job);
-    const rename = new Operation(b.api);
+    const recorded = await b.up(b.job);
+    const rename = b.operation();
     await rename.up(TYPE, b.job);
     expect(rename.said.join()).toContain(
       `If \`pulumi stack --show-ids --show-urns\` lists ${recorded.id} twice after this update, the older entry is left over from an interrupted rename: run \`pulumi up\` again, or \`pulumi state delete '<its URN>'\`.`,
     );
-    const replacement = new Operation(b.api);
+    const replacement = b.operation();
     const { inputs } = await replacement.preview(TYPE, b.job, recorded);
     await REGISTER[TYPE]?.create(replacement.host, inputs);
     expect(replacement.said).toEqual([]);
   });
 
   test("overwrites the filter of an adopted job if the API doesn't return that filter", async () => {
-    await restart({ logpush: { filter: "hidden" } });
+    await b.restart({ logpush: { filter: "hidden" } });
     const id = await b.made({ filter: FILTER.replace("500", "400") });
-    expect((await up(omit(b.job, ["filter"]))).id).toBe(id);
+    expect((await b.up(omit(b.job, ["filter"]))).id).toBe(id);
     expect(b.bodies("PUT")).toMatchObject([{ filter: "" }]);
   });
 
@@ -78,25 +79,15 @@ describe("when a job with the same name exists", () => {
     "refuses in preview and update to adopt a job that differs in %s, and gives its ID",
     async (key, more) => {
       const id = await b.made(more);
-      const sentence = `A Logpush job "shop-requests" for dataset http_requests in zone ${b.api.zones.empty} already exists (${id}) but differs in ${key}. If the job is left over from an interrupted \`pulumi up\`, set adopt: "takeOver" to continue. If you renamed or moved this resource, add its old name to its options: aliases: [{ name: "old-name" }]. Otherwise choose another name, or delete the job.`;
-      const [reason, ...others] = await new Operation(b.api).refusals(TYPE, b.job);
+      const sentence = `A Logpush job "shop-requests" for dataset http_requests in zone ${zones.empty} already exists (${id}) but differs in ${key}. If the job is left over from an interrupted \`pulumi up\`, set adopt: "takeOver" to continue. If you renamed or moved this resource, add its old name to its options: aliases: [{ name: "old-name" }]. Otherwise choose another name, or delete the job.`;
+      const [reason, ...others] = await b.refusals(b.job);
       expect(reason).toContain(`adopt: ${sentence}`);
       expect(others).toEqual([]);
-      const offline = new Operation(b.api, { config: { "edgeguard:liveChecks": "false" } });
+      const offline = b.operation(OFFLINE);
       expect((await offline.failedUp(TYPE, b.job)).message).toContain(sentence);
       expect(b.sent("POST", "PUT")).toEqual(["POST /jobs"]);
     },
   );
-
-  test('with adopt: "takeOver", adopts and changes a job that an interrupted create left behind', async () => {
-    const left = await up({ ...b.job, enabled: false }); // Not recorded in the state.
-    const [reason] = await new Operation(b.api).refusals(TYPE, b.job);
-    expect(reason).toContain(
-      `(${left.id}) but differs in enabled: false → true. If the job is left over from an interrupted \`pulumi up\``,
-    );
-    expect((await up({ ...b.job, adopt: "takeOver" })).id).toBe(left.id);
-    expect(await b.stored()).toHaveLength(1);
-  });
 
   test('with adopt: "takeOver", changes everything that differs', async () => {
     const id = await b.made({
@@ -107,7 +98,7 @@ describe("when a job with the same name exists", () => {
       output_options: { field_names: ["ClientIP"], sample_rate: 0.1 },
     });
     const inputs = { ...b.job, adopt: "takeOver" };
-    const recorded = await up(inputs);
+    const recorded = await b.up(inputs);
     expect(recorded.id).toBe(id);
     expect(await b.one()).toMatchObject({
       enabled: true,
@@ -116,12 +107,12 @@ describe("when a job with the same name exists", () => {
       max_upload_bytes: null,
       output_options: { field_names: ["ClientIP", "RayID"], sample_rate: 1 },
     });
-    expect((await refreshed(recorded)).inputs).toEqual(refreshedInputs(recorded));
+    expect((await b.refresh(recorded)).inputs).toEqual(refreshedInputs(recorded));
   });
 
   test('with adopt: "never", refuses to adopt a job', async () => {
     const id = await b.made();
-    expect(await new Operation(b.api).refusals(TYPE, { ...b.job, adopt: "never" })).toEqual([
+    expect(await b.refusals({ ...b.job, adopt: "never" })).toEqual([
       expect.stringMatching(
         `^adopt: A Logpush job .*${id}.* prevents adopting it\\. .*aliases: \\[\\{ name: "old-name" \\}\\]`,
       ),
@@ -132,7 +123,7 @@ describe("when a job with the same name exists", () => {
     "refuses to adopt one of several jobs, and lists their IDs (adopt: %j)",
     async (adopt) => {
       const ids = [await b.made(), await b.made({ enabled: false })];
-      const [reason] = await new Operation(b.api).refusals(TYPE, { ...b.job, adopt });
+      const [reason] = await b.refusals({ ...b.job, adopt });
       expect(reason).toContain("More than one Logpush job");
       expect(reason).toContain(`: ${ids.join(", ")}. Delete all but one`);
     },
@@ -144,20 +135,19 @@ describe("when a job with the same name exists", () => {
     ["another name", { name: "else" }],
   ])("doesn't adopt a job that has %s", async (_what, more) => {
     const id = await b.made(more);
-    expect((await up(b.job)).id).not.toBe(id);
+    expect((await b.up(b.job)).id).not.toBe(id);
     expect(await b.stored()).toHaveLength(2);
   });
 
   test("ignores other jobs once the resource's own job is in the state", async () => {
-    const recorded = await up({ ...b.job, adopt: "never" });
-    await up({ ...b.job, adopt: "never", enabled: false }, recorded);
+    const recorded = await b.up({ ...b.job, adopt: "never" });
+    await b.up({ ...b.job, adopt: "never", enabled: false }, recorded);
     expect(await b.stored()).toHaveLength(1);
   });
 });
 
 describe("a LogpushJob", () => {
-  const create = (op = new Operation(b.api, { config: { "edgeguard:liveChecks": "false" } })) =>
-    op.up(TYPE, b.job);
+  const create = (op = b.operation(OFFLINE)) => op.up(TYPE, b.job);
 
   test.each(["dropAfter", "truncated"] as const)(
     "creates exactly one job if the response is lost (%s)",
@@ -170,9 +160,9 @@ describe("a LogpushJob", () => {
   );
 
   test("creates one job if the response is lost and the list lags by 5 seconds", async () => {
-    await restart({ readLagMs: 5_000 });
+    await b.restart({ readLagMs: 5_000 });
     b.api.fault({ match: { method: "POST" }, kind: "dropAfter" });
-    const recorded = await new Operation(b.api, { inNoTime: b.api }).up(TYPE, b.job);
+    const recorded = await b.operation({ inNoTime: b.api }).up(TYPE, b.job);
     b.api.advance(60_000);
     expect((await b.stored()).map(({ id }) => String(id))).toEqual([recorded.id]);
   });
@@ -185,7 +175,7 @@ describe("a LogpushJob", () => {
   });
 
   test("looks up the new job if the response doesn't contain it", async () => {
-    await restart({ logpush: { created: "none" } });
+    await b.restart({ logpush: { created: "none" } });
     await b.made({ name: "another" });
     b.api.clearRequests();
     const recorded = await create();
@@ -196,14 +186,7 @@ describe("a LogpushJob", () => {
   });
 
   test("reads the new job by its ID if the response contains only the ID", async () => {
-    const fault = (id: number) =>
-      b.api.fault({
-        match: { method: "POST" },
-        kind: "raw",
-        status: 200,
-        body: envelope({ id }),
-        contentType: "application/json",
-      });
+    const fault = (id: number) => answerWith(b.api, { method: "POST" }, { id });
     const id = await b.made({ name: "stands in" });
     fault(Number(id));
     const recorded = await create();
@@ -212,13 +195,7 @@ describe("a LogpushJob", () => {
     // It is recorded even if it can't be read.
     fault(Number(id));
     b.api.fault({ match: { method: "GET", path: `/jobs/${id}$` }, kind: "status", status: 403 });
-    const unread = await new Operation(b.api).up(TYPE, { ...b.job, name: "unread" });
+    const unread = await b.up({ ...b.job, name: "unread" });
     expect(unread.id).toBe(id);
-  });
-
-  test("creates exactly one job if the previous update was killed before it recorded the job", async () => {
-    await create();
-    const next = await create();
-    expect((await b.stored()).map(({ id }) => String(id))).toEqual([next.id]);
   });
 });

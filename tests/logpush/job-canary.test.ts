@@ -1,8 +1,8 @@
 import { destination } from "pulumi-edgeguard";
 import { omit } from "../../provider/basics/json";
-import { envelope } from "../support/edge-client";
-import { Operation, rawSend, type Recorded } from "../support/operation";
-import { bench, TYPE, type Bench, type Members } from "./support";
+import { rawSend, type Operation, type Recorded } from "../support/operation";
+import { LogpushBench, TYPE, type Members } from "./support";
+import { answerWith } from "../support/resource-bench";
 import { typedDestination } from "../../provider/logpush/destination-schemes";
 
 /** The credentials of a destination and a token appear in no message, and in no part of the state but the two secret ones. */
@@ -43,21 +43,17 @@ const FORBIDDEN = [
   encodeURIComponent(Buffer.from(CANARY).toString("base64")).slice(0, 20),
 ];
 
-let b: Bench;
+const b = new LogpushBench(true);
 /** All messages, warnings and errors. */
 let shown: string[];
 let states: (Recorded | undefined)[];
-beforeAll(async () => {
-  b = await bench();
-});
-afterAll(() => b.api.close());
 beforeEach(() => {
   shown = [];
   states = [];
 });
 
 async function within<T>(work: (op: Operation) => Promise<T>): Promise<T> {
-  const op = new Operation(b.api, {
+  const op = b.operation({
     env: { EDGEGUARD_DEBUG: "1" },
     config: { "edgeguard:maxRetries": "0", "edgeguard:liveChecks": "false" },
   });
@@ -111,13 +107,7 @@ test.each(Object.keys(DESTINATIONS))(
     // 2. The job's health quotes the destination, and so does a message of the API.
     b.api.logpush.setHealth(Number(recorded.id), { last_error: "2026-02-03T10:00:00Z", error_message: echo });
     const job = (await b.stored()).find(({ id }) => id === Number(recorded.id));
-    b.api.fault({
-      match: { method: "GET" },
-      kind: "raw",
-      status: 200,
-      body: envelope(job, { messages: [{ code: 1000, message: echo }] }),
-      contentType: "application/json",
-    });
+    answerWith(b.api, { method: "GET" }, job, { messages: [{ code: 1000, message: echo }] });
     const sick = await within((op) => op.refresh(TYPE, recorded));
     expect(sick?.outputs["errorMessage"]).toMatch(/cannot use|isn't shown/);
     states.push(sick);

@@ -1,22 +1,17 @@
 import { destination, filter } from "pulumi-edgeguard";
 import { omit } from "../../provider/basics/json";
-import { Operation, UNKNOWN } from "../support/operation";
-import { bench, FILTER, HTTPS, TYPE, type Bench, type Members } from "./support";
+import { UNKNOWN } from "../support/operation";
+import { FILTER, HTTPS, LogpushBench, TYPE, type Members } from "./support";
+import { OFFLINE, accounts, zones } from "../support/resource-bench";
 
 /** What a preview refuses or warns of. None of it changes anything, so one local API serves all. */
 
-let b: Bench;
-beforeAll(async () => {
-  b = await bench();
-});
-afterAll(() => b.api.close());
-beforeEach(() => b.api.clearRequests());
+const b = new LogpushBench(true);
 
-const offline = { config: { "edgeguard:liveChecks": "false" } };
 const refusals = (more: Members, live = false) =>
-  new Operation(b.api, live ? {} : offline).refusals(TYPE, { ...b.job, ...more });
+  b.operation(live ? {} : OFFLINE).refusals(TYPE, { ...b.job, ...more });
 const warnings = async (more: Members, live = false) => {
-  const op = new Operation(b.api, live ? {} : offline);
+  const op = b.operation(live ? {} : OFFLINE);
   await op.preview(TYPE, { ...b.job, ...more });
   return op.warned;
 };
@@ -27,62 +22,33 @@ const A = (conditions: number, value = "") => ({
 });
 
 describe("a preview without live checks", () => {
-  test.each<[string, Members, string | RegExp]>([
+  test.each<[Members, string | RegExp]>([
+    [{ zoneId: "shop.example" }, /^zoneId: "shop.example" is not a zone ID \(32 hex digits\)/],
+    [{ name: " " }, "name: must not be empty"],
+    [{ name: "n".repeat(513) }, "name: must be at most 512 characters, not 513"],
+    [{ dataset: undefined }, "dataset: is required and must be a string"],
     [
-      "neither a zone nor an account",
-      { zoneId: undefined },
-      "zoneId: set either zoneId or accountId; neither is set",
-    ],
-    [
-      "both a zone and an account",
-      { accountId: "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1" },
-      "accountId: set either zoneId or accountId; both are set",
-    ],
-    [
-      "an invalid zone ID",
-      { zoneId: "shop.example" },
-      /^zoneId: "shop.example" is not a zone ID \(32 hex digits\)/,
-    ],
-    ["an empty name", { name: " " }, "name: must not be empty"],
-    ["a name that is too long", { name: "n".repeat(513) }, "name: must be at most 512 characters, not 513"],
-    ["no dataset", { dataset: undefined }, "dataset: is required and must be a string"],
-    [
-      "a malformed dataset",
       { dataset: "HTTP requests" },
       'dataset: "HTTP requests" is not the name of a dataset. Use lowercase letters, digits and _, as in http_requests',
     ],
     [
-      "no destination",
       { destinationConf: undefined },
       "destination: is required. Set destination, or destinationConf for a plain string",
     ],
     [
-      "a destination of another type",
       { destinationConf: 5 },
       "destination: must come from a builder such as destination.s3(…). For a plain string, use destinationConf instead",
     ],
+    [{ destinationConf: { scheme: "ftp" } }, /^destination\.scheme: must come from a builder/],
     [
-      "a destination with an unknown scheme",
-      { destinationConf: { scheme: "ftp" } },
-      /^destination\.scheme: must come from a builder/,
-    ],
-    [
-      "a destination without its region",
-      { destinationConf: "s3://logs" },
-      /^destinationConf: is missing a query parameter that s3:\/\/ requires: "region"/,
-    ],
-    [
-      "a builder's destination without its region",
       { destinationConf: { scheme: "s3", bucket: "logs" } },
       "destination.region: is required and must be a string",
     ],
     [
-      "an invalid bucket name",
       { destinationConf: destination.s3({ bucket: "my bucket", region: "us-east-1" }) },
       'destination.bucket: has invalid characters. Use letters, digits, ".", "-" and "_"',
     ],
     [
-      "an R2 account that is not an ID",
       {
         destinationConf: destination.r2({
           bucket: "logs",
@@ -94,143 +60,82 @@ describe("a preview without live checks", () => {
       /^destination\.accountId: is not an account ID \(32 hex digits\)/,
     ],
     [
-      "a builder's destination with an unknown option",
       { destinationConf: { ...destination.gs({ bucket: "b" }), folder: "x" } },
       /^destination: unknown option "folder"\. Valid options: scheme, bucket, path\.$/,
     ],
     [
-      "a builder's destination with half a key pair",
       { destinationConf: destination.s3({ bucket: "b", region: "r", accessKeyId: "K" }) },
       /^destination: is missing secretAccessKey\. Set both accessKeyId and secretAccessKey, or neither/,
     ],
     [
-      "a URL over plain HTTP",
       { destinationConf: destination.https({ url: "http://logs.example.com" }) },
       "destination.url: must start with https://, because Logpush pushes only over HTTPS",
     ],
+    [{ outputOptions: { sampleRate: -0.1 } }, /not -0\.1$/],
     [
-      "a sample rate above 1",
-      { outputOptions: { sampleRate: 1.5 } },
-      "outputOptions.sampleRate: must be from 0 to 1 (the share of log lines to send), not 1.5",
-    ],
-    ["a negative sample rate", { outputOptions: { sampleRate: -0.1 } }, /not -0\.1$/],
-    [
-      "a timestamp format of another tool",
       { outputOptions: { timestampFormat: "iso" } },
       /^outputOptions\.timestampFormat: must be "unixnano", .*, not "iso"$/,
     ],
     [
-      "no fields",
       { outputOptions: { fieldNames: [] } },
       'outputOptions.fieldNames: must not be an empty list. List at least one field, or set "all"',
     ],
     [
-      "a repeated field",
       { outputOptions: { fieldNames: ["A", "B", "A"] } },
       'outputOptions.fieldNames[2]: repeats "A". Remove it',
     ],
+    [{ outputOptions: { fieldNames: "every" } }, /^outputOptions\.fieldNames: .*"all"/],
     [
-      'a word other than "all" as fieldNames',
-      { outputOptions: { fieldNames: "every" } },
-      /^outputOptions\.fieldNames: .*"all"/,
-    ],
-    [
-      "an unknown option",
       { outputOptions: { compress: true } },
       /^outputOptions: unknown option "compress"\. Valid options: field/,
     ],
+    [{ outputOptions: { sampelRate: 1 } }, /option "sampelRate"\. Did you mean "sampleRate"\?$/],
     [
-      "a misspelled option",
-      { outputOptions: { sampelRate: 1 } },
-      /option "sampelRate"\. Did you mean "sampleRate"\?$/,
-    ],
-    [
-      "a known option as extra",
       { outputOptions: { extra: { sample_rate: 1 } } },
       "outputOptions.extra.sample_rate: has its own argument. Set that argument instead of extra",
     ],
+    [{ outputOptions: { cve202144228: "yes" } }, /^outputOptions\.cve202144228: /],
     [
-      "a CVE flag that is not a boolean",
-      { outputOptions: { cve202144228: "yes" } },
-      /^outputOptions\.cve202144228: /,
-    ],
-    [
-      "a maxUploadBytes that's too small",
       { maxUploadBytes: 4_999_999 },
       "maxUploadBytes: must be a whole number of bytes from 5000000 to 1000000000, or 0 for no limit, not 4999999",
     ],
-    ["a maxUploadBytes that's too large", { maxUploadBytes: 1_000_000_001 }, /not 1000000001$/],
+    [{ maxUploadBytes: 1_000_000_001 }, /not 1000000001$/],
+    [{ maxUploadIntervalSeconds: 29 }, /seconds from 30 to 300, or 0 for no limit, not 29$/],
+    [{ maxUploadIntervalSeconds: 301 }, /not 301$/],
+    [{ maxUploadRecords: 999 }, /lines from 1000 to 1000000, or 0 for no limit, not 999$/],
+    [{ maxUploadRecords: 1_000_001 }, /not 1000001$/],
+    [{ maxUploadRecords: 1_000.5 }, /not 1000\.5$/],
+    [{ kind: "fast" }, /^kind: must be "" or "edge", not "fast"$/],
     [
-      "a maxUploadIntervalSeconds that's too small",
-      { maxUploadIntervalSeconds: 29 },
-      /seconds from 30 to 300, or 0 for no limit, not 29$/,
-    ],
-    ["a maxUploadIntervalSeconds that's too large", { maxUploadIntervalSeconds: 301 }, /not 301$/],
-    [
-      "a maxUploadRecords that's too small",
-      { maxUploadRecords: 999 },
-      /lines from 1000 to 1000000, or 0 for no limit, not 999$/,
-    ],
-    ["a maxUploadRecords that's too large", { maxUploadRecords: 1_000_001 }, /not 1000001$/],
-    ["a maxUploadRecords with a fraction", { maxUploadRecords: 1_000.5 }, /not 1000\.5$/],
-    ["an unknown kind", { kind: "fast" }, /^kind: must be "" or "edge", not "fast"$/],
-    [
-      'kind "edge" for another dataset',
       { kind: "edge", dataset: "dns_logs", filter: undefined },
       'kind: "edge" works only with dataset http_requests, not dns_logs. Remove kind, or change the dataset',
     ],
     [
-      "merged subrequests for another dataset",
       { dataset: "dns_logs", filter: undefined, outputOptions: { mergeSubrequests: true } },
       "outputOptions.mergeSubrequests: works only with dataset http_requests, not dns_logs. Remove mergeSubrequests, or change the dataset",
     ],
+    [{ filter: 5 }, "filter: must come from filter.where(…) or be a JSON string, not 5"],
+    [{ filter: '{"and":[]}' }, 'filter: has no "where". Wrap its conditions in {"where": …}'],
     [
-      "a filter that is a number",
-      { filter: 5 },
-      "filter: must come from filter.where(…) or be a JSON string, not 5",
-    ],
-    [
-      "a filter without where",
-      { filter: '{"and":[]}' },
-      'filter: has no "where". Wrap its conditions in {"where": …}',
-    ],
-    [
-      "an empty group",
       { filter: '{"where":{"and":[{"or":[]}]}}' },
       "filter.where.and[0].or: is an empty group. Add at least one condition",
     ],
     [
-      "an unknown operator",
-      { filter: FILTER.replace("geq", "gte") },
-      'filter.where.and[1].operator: "gte" is not an operator. Did you mean "geq"?',
-    ],
-    [
-      "a string in a list of numbers",
       { filter: '{"where":{"and":[{"key":"EdgeResponseStatus","operator":"in","value":["200"]}]}}' },
       'filter.where.and[0].value[0]: must be a number without quotes, not "200", since EdgeResponseStatus is a field of type int',
     ],
     [
-      "two conditions that don't fit, in one message",
       { filter: FILTER.replace('"eq"', '"lt"').replace('"500"', '"5xx"') },
       /^filter\.where\.and\[0\]\.operator: lt doesn't work with ClientRequestHost.*; filter\.where\.and\[1\]\.value: must be a whole number, not "5xx", since EdgeResponseStatus is a field of type int$/,
     ],
     [
-      "too many operators",
       { filter: A(15) },
       /^filter: has 31 operators .*; Cloudflare accepts about 30\. .* set filterChecks: "warn"$/,
     ],
-    [
-      "a filter with too many bytes",
-      { filter: A(1, "x".repeat(1_000)) },
-      /^filter: has 1\d{3} bytes; Cloudflare accepts about 1000\. /,
-    ],
-    [
-      "a known member as extra",
-      { extra: { destination_conf: "x" } },
-      /^extra\.destination_conf: has its own argument/,
-    ],
-    ["an unknown argument", { fieldNames: ["A"] }, /^fieldNames: unknown argument "fieldNames"/],
-  ])("rejects %s without sending a request", async (_what, more, sentence) => {
+    [{ filter: A(1, "x".repeat(1_000)) }, /^filter: has 1\d{3} bytes; Cloudflare accepts about 1000\. /],
+    [{ extra: { destination_conf: "x" } }, /^extra\.destination_conf: has its own argument/],
+    [{ fieldNames: ["A"] }, /^fieldNames: unknown argument "fieldNames"/],
+  ])("rejects %p without sending a request", async (more, sentence) => {
     const [only, ...others] = await refusals(more);
     expect(others).toEqual([]);
     if (typeof sentence === "string") expect(only).toBe(sentence);
@@ -270,18 +175,16 @@ describe("a preview without live checks", () => {
 });
 
 describe('with filterChecks: "warn", a preview', () => {
-  test.each<[string, Members, RegExp]>([
+  test.each<[Members, RegExp]>([
     [
-      "a filter is larger than documented",
       { filter: A(15) },
       /^edgeguard: LogpushJob "shop-requests": Cloudflare may reject the filter, which is sent as written: filter: has 31 operators .* or split the job\.$/,
     ],
     [
-      "a value doesn't fit the documented type of its field",
       { filter: FILTER.replace('"500"', '"5xx"') },
       /^edgeguard: LogpushJob "shop-requests": Cloudflare may reject the filter, which is sent as written: filter\.where\.and\[1\]\.value: must be a whole number, not "5xx"/,
     ],
-  ])("only warns, once, that %s", async (_what, more, sentence) => {
+  ])("only warns, once, that %p", async (more, sentence) => {
     for (const live of [false, true]) {
       expect(await warnings({ ...more, filterChecks: "warn" }, live)).toEqual([
         expect.stringMatching(sentence),
@@ -297,29 +200,24 @@ describe('with filterChecks: "warn", a preview', () => {
 });
 
 describe("a preview of a Logpush job", () => {
-  test.each<[string, Members, RegExp]>([
+  test.each<[Members, RegExp]>([
     [
-      "an unknown dataset",
       { dataset: "http_request", filter: undefined, outputOptions: undefined },
       /unknown dataset "http_request"; sending it unchecked\. Did you mean "http_requests"\?$/,
     ],
     [
-      "an account's dataset for a zone",
       { dataset: "audit_logs", filter: undefined },
       /Cloudflare may reject dataset audit_logs, which it documents for accounts\. If it does, set accountId instead of zoneId\.$/,
     ],
     [
-      "a name with unsupported characters",
       { name: "shop requests" },
       /older versions of the API reject this name\. They accept only letters, digits, "\." and "-"\.$/,
     ],
     [
-      "a sample rate of 0",
       { outputOptions: { sampleRate: 0 } },
       /the job won't push any lines, because outputOptions\.sampleRate is 0\.$/,
     ],
     [
-      "a template with fields that aren't listed",
       {
         outputOptions: {
           fieldNames: ["RayID"],
@@ -328,7 +226,7 @@ describe("a preview of a Logpush job", () => {
       },
       /Cloudflare will write null for ClientIP, which outputOptions\.recordTemplate uses but fieldNames doesn't list\.$/,
     ],
-  ])("warns about %s", async (_what, more, sentence) => {
+  ])("warns about %p", async (more, sentence) => {
     expect(await warnings(more)).toContainEqual(expect.stringMatching(sentence));
   });
 
@@ -336,10 +234,10 @@ describe("a preview of a Logpush job", () => {
     const inputs = { ...b.job, name: "shop requests" };
     const recorded = {
       id: "1",
-      inputs: (await new Operation(b.api, offline).check(TYPE, inputs)).inputs,
+      inputs: (await b.operation(OFFLINE).check(TYPE, inputs)).inputs,
       outputs: {},
     };
-    const op = new Operation(b.api);
+    const op = b.operation();
     await op.check(TYPE, inputs, recorded);
     expect(op.warned).toEqual([]);
   });
@@ -360,47 +258,43 @@ describe("the live check of a Logpush job", () => {
   });
 
   test("sends the same requests for one job and for many", async () => {
-    const op = new Operation(b.api);
+    const op = b.operation();
     for (const name of ["a", "b", "c"]) await op.preview(TYPE, { ...b.job, name });
     expect(b.sent()).toEqual(["GET /jobs", "GET /datasets/http_requests/fields"]);
   });
 
   test("doesn't request the dataset's fields if the job uses none", async () => {
-    await new Operation(b.api).preview(TYPE, omit(b.job, ["filter", "outputOptions"]));
+    await b.preview(omit(b.job, ["filter", "outputOptions"]));
     expect(b.sent()).toEqual(["GET /jobs"]);
   });
 
-  test.each<[string, Members, string]>([
+  test.each<[Members, string]>([
     [
-      "an unknown dataset",
       { dataset: "http_request" },
       'dataset: "http_request" is not a dataset of this zone. Did you mean "http_requests"?',
     ],
     [
-      "an account's dataset for a zone",
       { dataset: "audit_logs", outputOptions: { fieldNames: ["When"] } },
       'dataset: "audit_logs" is not a dataset of this zone. Set accountId instead of zoneId',
     ],
-  ])("rejects %s", async (_what, more, sentence) => {
+  ])("rejects %p", async (more, sentence) => {
     expect(await refusals({ filter: undefined, ...more }, true)).toEqual([sentence]);
   });
 
   test("only warns if the API lists no fields for a dataset", async () => {
     const account = {
       ...omit(b.job, ["zoneId", "filter"]),
-      accountId: b.api.accounts.main,
+      accountId: accounts.main,
       dataset: "casb_findings",
     };
-    const op = new Operation(b.api);
-    await op.preview(TYPE, account);
-    expect(op.warned).toEqual([
+    expect(await b.warnings(account)).toEqual([
       expect.stringContaining("live check skipped: Listing the fields of dataset casb_findings"),
     ]);
   });
 
   test("fails if the plan or token doesn't allow listing jobs, because the update has to list them too", async () => {
     b.api.fault({ match: { method: "GET" }, kind: "status", status: 403, message: "not entitled" });
-    expect(await new Operation(b.api).refusals(TYPE, b.job)).toEqual([
+    expect(await b.refusals(b.job)).toEqual([
       expect.stringMatching(
         /^Listing .* lacks the Logs Write permission .* or the plan doesn't include Logpush/,
       ),
@@ -409,12 +303,12 @@ describe("the live check of a Logpush job", () => {
 });
 
 test("advice is added to an API error, based on its status, code and pointer", async () => {
-  const zoneId = b.api.zones.free;
-  const quota = await new Operation(b.api, offline).failedUp(TYPE, { ...b.job, zoneId });
+  const zoneId = zones.free;
+  const quota = await b.operation(OFFLINE).failedUp(TYPE, { ...b.job, zoneId });
   expect(quota.message).toContain("exceeded max jobs allowed [code 1004]");
   expect(quota.message).toContain(`The plan of zone ${zoneId} may not include Logpush`);
   b.api.logpush.configure({ unwritable: ["https://logs.example.com"] });
-  const closed = await new Operation(b.api, offline).failedUp(TYPE, b.job);
+  const closed = await b.operation(OFFLINE).failedUp(TYPE, b.job);
   b.api.logpush.configure({ unwritable: [] });
   expect(closed.message).toContain("error validating destination");
   expect(closed.message).toContain("Cloudflare writes a test file before it accepts a destination");

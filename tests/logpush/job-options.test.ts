@@ -1,9 +1,10 @@
 import { driftOf } from "../report/plans";
 import { envelope, serve } from "../support/edge-client";
 import { Operation, refreshedInputs } from "../support/operation";
-import { b, benchForEach, refreshed, restart, step, TYPE, up, type Members } from "./support";
+import { LogpushBench, TYPE, type Members } from "./support";
+import { OFFLINE, answerWith } from "../support/resource-bench";
 
-benchForEach();
+const b = new LogpushBench();
 
 describe("a LogpushJob with output options", () => {
   const EVERY: Members = {
@@ -21,31 +22,24 @@ describe("a LogpushJob with output options", () => {
     mergeSubrequests: true,
     cve202144228: true,
   };
+  const wireNameOf = (name: string): string =>
+    name === "cve202144228"
+      ? "CVE-2021-44228"
+      : name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   const WIRE: Members = {
-    field_names: ["ClientIP", "RayID"],
-    sample_rate: 0.25,
-    timestamp_format: "rfc3339ms",
-    output_type: "csv",
-    batch_prefix: "ClientIP;RayID\n",
-    batch_suffix: "end\n",
-    record_prefix: ">",
-    record_suffix: "<\n",
-    record_template: "{{.ClientIP}};{{.RayID}}",
-    record_delimiter: "",
-    field_delimiter: ";",
-    merge_subrequests: true,
+    ...Object.fromEntries(Object.entries(EVERY).map(([name, value]) => [wireNameOf(name), value])),
     "CVE-2021-44228": "true",
   };
 
   test.each(["openapi", "documented"] as const)(
     "sends all output options and reads them back (%s)",
     async (dialect) => {
-      await restart({ dialect });
+      await b.restart({ dialect });
       const inputs = { ...b.job, outputOptions: EVERY };
-      const recorded = await up(inputs);
+      const recorded = await b.up(inputs);
       expect(b.bodies("POST")[0]?.["output_options"]).toEqual(WIRE);
-      expect((await refreshed(recorded)).inputs).toEqual(refreshedInputs(recorded));
-      expect(await step(inputs, recorded)).toBe("same");
+      expect((await b.refresh(recorded)).inputs).toEqual(refreshedInputs(recorded));
+      expect(await b.step(inputs, recorded)).toBe("same");
     },
   );
 
@@ -60,34 +54,34 @@ describe("a LogpushJob with output options", () => {
         mergeSubrequests: false,
         cve202144228: false,
       };
-      const wireName = Object.keys(WIRE)[Object.keys(EVERY).indexOf(key)] ?? "";
+      const wireName = wireNameOf(key);
       const value = other[key] ?? "else";
       // 1. Declared.
       const inputs = { ...b.job, outputOptions: EVERY };
-      const recorded = await up(inputs);
+      const recorded = await b.up(inputs);
       await b.changed(recorded.id, { output_options: { ...WIRE, [wireName]: value } });
-      const drifted = await refreshed(recorded);
+      const drifted = await b.refresh(recorded);
       expect(drifted.inputs["outputOptions"]).toMatchObject({ [key]: value });
       const inReport = driftOf(TYPE, recorded, drifted)?.changes.map(({ property }) => property);
       expect(inReport).toEqual([`outputOptions.${key}`]);
-      expect(await step(inputs, drifted)).toBe("update");
-      await up(inputs, drifted);
-      expect((await refreshed(recorded)).inputs).toEqual(refreshedInputs(recorded));
+      expect(await b.step(inputs, drifted)).toBe("update");
+      await b.up(inputs, drifted);
+      expect((await b.refresh(recorded)).inputs).toEqual(refreshedInputs(recorded));
       // 2. Not declared: it's drift unless it's at its default.
       if (["fieldNames", "recordDelimiter"].includes(key)) return;
       const few = { ...b.job, name: "few", outputOptions: { fieldNames: ["RayID"] } };
-      const plain = await up(few);
+      const plain = await b.up(few);
       const raw = key === "cve202144228" ? true : WIRE[wireName];
       await b.changed(plain.id, { output_options: { field_names: ["RayID"], [wireName]: raw } });
-      const seen = await refreshed(plain);
+      const seen = await b.refresh(plain);
       expect(seen.inputs["outputOptions"]).toMatchObject({ fieldNames: ["RayID"], [key]: EVERY[key] });
-      await up(few, seen);
-      expect((await refreshed(plain)).inputs).toEqual(refreshedInputs(plain));
+      await b.up(few, seen);
+      expect((await b.refresh(plain)).inputs).toEqual(refreshedInputs(plain));
     },
   );
 
   test("reports no drift for options at their defaults, even if the API omits them or returns them in another form", async () => {
-    const recorded = await up(b.job);
+    const recorded = await b.up(b.job);
     const answers: Members[] = [
       { field_names: ["ClientIP", "RayID"] },
       {
@@ -112,31 +106,24 @@ describe("a LogpushJob with output options", () => {
     ];
     const raw = await b.one();
     for (const output_options of [...answers, null]) {
-      const body = envelope({ ...raw, output_options });
-      b.api.fault({
-        match: { method: "GET" },
-        kind: "raw",
-        status: 200,
-        body,
-        contentType: "application/json",
-      });
-      expect((await refreshed(recorded)).inputs).toEqual(refreshedInputs(recorded));
+      answerWith(b.api, { method: "GET" }, { ...raw, output_options });
+      expect((await b.refresh(recorded)).inputs).toEqual(refreshedInputs(recorded));
     }
   });
 
   test("sends the fields again if the program reorders them, but doesn't report Cloudflare's own order as drift", async () => {
-    const recorded = await up(b.job);
+    const recorded = await b.up(b.job);
     await b.changed(recorded.id, { output_options: { field_names: ["RayID", "ClientIP"] } });
-    expect((await refreshed(recorded)).inputs).toEqual(refreshedInputs(recorded));
+    expect((await b.refresh(recorded)).inputs).toEqual(refreshedInputs(recorded));
     await b.changed(recorded.id, { output_options: { field_names: ["ClientIP", "RayID"] } });
     const turned = { ...b.job, outputOptions: { fieldNames: ["RayID", "ClientIP"] } };
-    await up(turned, recorded);
+    await b.up(turned, recorded);
     expect(await b.one()).toMatchObject({ output_options: { field_names: ["RayID", "ClientIP"] } });
     // CSV columns have no names, so there the order matters.
     const csv = { ...b.job, name: "csv", outputOptions: { ...b.job.outputOptions, outputType: "csv" } };
-    const table = await up(csv);
+    const table = await b.up(csv);
     await b.changed(table.id, { output_options: { field_names: ["RayID", "ClientIP"], output_type: "csv" } });
-    expect((await refreshed(table)).inputs["outputOptions"]).toMatchObject({
+    expect((await b.refresh(table)).inputs["outputOptions"]).toMatchObject({
       fieldNames: ["RayID", "ClientIP"],
     });
   });
@@ -147,21 +134,21 @@ describe("a LogpushJob with output options", () => {
       b.bodies(method).map((body) => (body["output_options"] as Members)["CVE-2021-44228"]);
 
     test("sends the flag as a string, and again as a boolean if Cloudflare's error points at it", async () => {
-      await restart({ logpush: { cve: "booleanOnly" } });
-      const op = new Operation(b.api);
+      await b.restart({ logpush: { cve: "booleanOnly" } });
+      const op = b.operation();
       const recorded = await op.up(TYPE, flagged());
       expect(flags("POST")).toEqual(["true", true]);
       await op.up(TYPE, { ...flagged(), name: "second" });
       expect(flags("POST")).toEqual(["true", true, true]); // Remembered for the rest of the operation.
-      expect((await refreshed(recorded)).inputs).toEqual(refreshedInputs(recorded));
+      expect((await b.refresh(recorded)).inputs).toEqual(refreshedInputs(recorded));
       expect(await b.stored()).toHaveLength(2);
     });
 
     test("sends the flag only as a string if Cloudflare accepts that", async () => {
-      await restart({ logpush: { cve: "stringOnly" } });
-      const recorded = await up(flagged());
+      await b.restart({ logpush: { cve: "stringOnly" } });
+      const recorded = await b.up(flagged());
       expect(flags("POST")).toEqual(["true"]);
-      await up({ ...b.job, outputOptions: { ...b.job.outputOptions, cve202144228: false } }, recorded);
+      await b.up({ ...b.job, outputOptions: { ...b.job.outputOptions, cve202144228: false } }, recorded);
       expect(flags("PUT")).toEqual(["false"]);
     });
 
@@ -172,7 +159,7 @@ describe("a LogpushJob with output options", () => {
         status: 400,
         message: "CVE-2021-44228 is bad",
       });
-      await new Operation(b.api).failedUp(TYPE, flagged());
+      await b.failedUp(flagged());
       expect(flags("POST")).toEqual(["true"]);
     });
   });
@@ -256,16 +243,16 @@ describe('a LogpushJob with fieldNames: "all"', () => {
   });
 
   test("reports drift if someone selected other fields, and the update restores the job's fields", async () => {
-    const recorded = await up(all());
+    const recorded = await b.up(all());
     await b.changed(recorded.id, { output_options: { field_names: ["RayID"], sample_rate: 0.5 } });
-    const drifted = await refreshed(recorded);
+    const drifted = await b.refresh(recorded);
     expect(drifted.inputs["outputOptions"]).toEqual({ fieldNames: ["RayID"], sampleRate: 0.5 });
-    await up(all(), drifted);
+    await b.up(all(), drifted);
     expect(names("PUT").at(-1)).toEqual(recorded.outputs["allFields"]);
   });
 
   test("looks up the dataset's fields in the update if the preview made no live checks", async () => {
-    const offline = new Operation(b.api, { config: { "edgeguard:liveChecks": "false" } });
+    const offline = b.operation(OFFLINE);
     const recorded = await offline.up(TYPE, all());
     expect(names("POST")[0]).toContain("RayID");
     expect(recorded.outputs["allFields"]).toEqual(names("POST")[0]);

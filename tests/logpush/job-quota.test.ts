@@ -1,8 +1,9 @@
 import { omit } from "../../provider/basics/json";
-import { Operation, type Recorded } from "../support/operation";
-import { b, benchForEach, TYPE, up, type Members } from "./support";
+import type { Recorded } from "../support/operation";
+import { LogpushBench, TYPE, type Members } from "./support";
+import { zones } from "../support/resource-bench";
 
-benchForEach();
+const b = new LogpushBench();
 
 /** The tests' job with another dataset, which replaces it. */
 const events = (): Members => ({ ...omit(b.job, ["filter", "outputOptions"]), dataset: "firewall_events" });
@@ -22,13 +23,13 @@ async function listed(): Promise<string> {
 describe("replacing a job in a zone at its job limit", () => {
   let recorded: Recorded;
   beforeEach(async () => {
-    recorded = await up(b.job);
+    recorded = await b.up(b.job);
     await fill(4);
     b.api.clearRequests();
   });
 
   test("keeps the old job and names the zone's jobs and the resource option that helps", async () => {
-    const op = new Operation(b.api);
+    const op = b.operation();
     const { message } = await op.failedUp(TYPE, events(), recorded);
     expect(message).toContain("exceeded max jobs allowed");
     expect(message).toContain(
@@ -40,9 +41,9 @@ describe("replacing a job in a zone at its job limit", () => {
   });
 
   test("works with the resource option deleteBeforeReplace, also after an update that failed without it", async () => {
-    await new Operation(b.api).failedUp(TYPE, events(), recorded);
+    await b.failedUp(events(), recorded);
     b.api.clearRequests();
-    const replaced = await new Operation(b.api).up(TYPE, events(), recorded, { deleteBeforeReplace: true });
+    const replaced = await b.up(events(), recorded, { deleteBeforeReplace: true });
     expect(b.sent("POST", "DELETE")).toEqual([`DELETE /jobs/${recorded.id}`, "POST /jobs"]);
     expect(await b.stored()).toHaveLength(4);
     expect(await b.stored()).toContainEqual(
@@ -52,10 +53,10 @@ describe("replacing a job in a zone at its job limit", () => {
 
   test("fails the preview if another job blocks the new one", async () => {
     const [another] = (await b.stored()).filter(({ id }) => String(id) !== recorded.id);
-    await new Operation(b.api).destroy(TYPE, { ...recorded, id: String(another?.["id"]) });
+    await b.destroy({ ...recorded, id: String(another?.["id"]) });
     await b.made({ dataset: "firewall_events", output_options: null });
     b.api.clearRequests();
-    await expect(new Operation(b.api).preview(TYPE, events(), recorded)).rejects.toThrow(
+    await expect(b.preview(events(), recorded)).rejects.toThrow(
       /A Logpush job "shop-requests" for dataset firewall_events .* differs in filter/,
     );
     expect(b.sent("POST", "DELETE")).toEqual([]);
@@ -65,7 +66,7 @@ describe("replacing a job in a zone at its job limit", () => {
 describe("creating a job in a zone at its job limit", () => {
   test("passes the preview, because Cloudflare may have raised the limit, and fails with the zone's jobs", async () => {
     await fill(4);
-    const op = new Operation(b.api);
+    const op = b.operation();
     const { message } = await op.failedUp(TYPE, b.job);
     expect(op.warned).toEqual([]);
     expect(message).toContain(`The zone has ${await listed()}.`);
@@ -74,14 +75,12 @@ describe("creating a job in a zone at its job limit", () => {
   test("is possible if the job adopts one of the zone's four jobs", async () => {
     await b.made();
     await fill(4);
-    const op = new Operation(b.api);
-    await op.preview(TYPE, b.job);
-    expect(op.warned).toEqual([]);
+    expect(await b.warnings(b.job)).toEqual([]);
   });
 });
 
 test("an error about a zone without jobs says that the plan may not include Logpush", async () => {
   b.api.fault({ match: { method: "POST" }, kind: "status", status: 403, code: 1004 });
-  const { message } = await new Operation(b.api).failedUp(TYPE, b.job);
-  expect(message).toContain(`The plan of zone ${b.api.zones.empty} may not include Logpush.`);
+  const { message } = await b.failedUp(b.job);
+  expect(message).toContain(`The plan of zone ${zones.empty} may not include Logpush.`);
 });

@@ -1,16 +1,15 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { startLocalApi, type Fault, type LocalApi } from "edgeguard-local";
+import type { Fault, LocalApi } from "edgeguard-local";
 import type { JsonObject } from "../../provider/basics/json";
+import { Bench, OFFLINE } from "../support/resource-bench";
 import { withConfirmation, effectiveSteps, entryPoint, PUT, puts, rulesOf, TYPE } from "./support";
-import { Operation, rawGet, rawSend, type Recorded } from "../support/operation";
+import { rawGet, rawSend, type Operation, type Recorded } from "../support/operation";
 
 /** What others write to a zone's entry point around the PUT of a migration, which replaces it completely. */
 
+const b = new Bench(TYPE);
 let api: LocalApi;
-beforeEach(async () => {
-  api = await startLocalApi();
-});
-afterEach(() => api.close());
+beforeEach(() => void (api = b.api));
 
 const SKIP = {
   action: "skip",
@@ -20,7 +19,7 @@ const SKIP = {
 };
 
 /** An operation without live checks: only the writing verbs read the zone. */
-const blind = (): Operation => new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
+const blind = (): Operation => b.operation(OFFLINE);
 
 async function rulesPath(zoneId: string): Promise<string> {
   const { id } = (await rawGet(api, entryPoint(zoneId)))["result"] as { id: string };

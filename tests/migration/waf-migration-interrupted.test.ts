@@ -1,6 +1,7 @@
-import { startLocalApi, type LocalApi, type WafSettingsChange } from "edgeguard-local";
+import type { LocalApi, WafSettingsChange } from "edgeguard-local";
 import { omit, pick, type JsonObject } from "../../provider/basics/json";
-import { Operation, rawGet, rawSend, refreshedInputs, type Recorded } from "../support/operation";
+import { rawGet, rawSend, refreshedInputs, type Recorded } from "../support/operation";
+import { Bench, OFFLINE } from "../support/resource-bench";
 import {
   migrated,
   withConfirmation,
@@ -29,11 +30,9 @@ jest.mock("node:timers/promises", () => {
   };
 });
 
+const b = new Bench(TYPE);
 let api: LocalApi;
-beforeEach(async () => {
-  api = await startLocalApi();
-});
-afterEach(() => api.close());
+beforeEach(() => void (api = b.api));
 
 const zone = (name: keyof LocalApi["zones"]): string => api.zones[name];
 
@@ -58,7 +57,7 @@ describe("a confirmation", () => {
     await addBeside(zoneId, SKIP);
     expect(await digestFor(api, args, validated)).not.toBe(confirm);
     const sent = puts(api).length;
-    await expect(new Operation(api).up(TYPE, { ...args, confirm }, validated)).rejects.toThrow(/confirm/);
+    await expect(b.up({ ...args, confirm }, validated)).rejects.toThrow(/confirm/);
     expect(puts(api)).toHaveLength(sent);
     expect((await rulesOf(api, zoneId)).map(({ description }) => description)).toContain(SKIP.description);
   });
@@ -88,7 +87,7 @@ describe("a finished migration that Cloudflare has retired", () => {
     const done = await migrated(api, { zoneId, target: "finished" });
     api.inDashboard(zoneId, { do: "retire", status: 410 });
     const inputs = pick(done.inputs, ["zoneId", "target", "confirm"]);
-    const after = await new Operation(api).up(TYPE, edited(inputs), done);
+    const after = await b.up(edited(inputs), done);
     expect(after.outputs).toMatchObject({ migrationState: "finished" });
     expect(puts(api)).toEqual([PUT.pending]);
   });
@@ -96,7 +95,7 @@ describe("a finished migration that Cloudflare has retired", () => {
 
 test("reports previous OWASP overrides as notCounted if they can't be read", async () => {
   api.fault({ kind: "status", status: 403, times: 50, match: { method: "GET", path: "/groups" } });
-  const { outputs } = await new Operation(api).up(TYPE, {
+  const { outputs } = await b.up({
     zoneId: zone("migrateEnterprise"),
     target: "assessed",
   });
@@ -123,7 +122,7 @@ describe("an update whose switch takes time", () => {
       const zoneId = zone("migratePro");
       api.inDashboard(zoneId, { do: "hang" });
       const inputs = await withConfirmation(api, { zoneId, target: "finished", waitFor: { timeout: 0 } });
-      const { message, recorded } = await new Operation(api).failedUp(TYPE, inputs);
+      const { message, recorded } = await b.failedUp(inputs);
       expect(message).toMatch(
         /after 0 s the zone is at .*, not finished\. Any step that was already sent stays in effect\. Run `pulumi up` again/,
       );
@@ -133,7 +132,7 @@ describe("an update whose switch takes time", () => {
       });
       if (recorded === undefined) throw new Error("nothing was recorded");
       // Even if a refresh cleared the failure, a preview says that the update waits.
-      const preview = new Operation(api);
+      const preview = b.operation();
       expect(await preview.preview(TYPE, inputs, recorded)).toMatchObject({ step: "update" });
       expect(preview.warned).toEqual([
         expect.stringMatching(/the step to finished was sent at .*\. The update waits for that step/),
@@ -141,14 +140,14 @@ describe("an update whose switch takes time", () => {
       // The engine calls update for what is half done, although nothing differs; still no second PUT, and what was
       // confirmed is not judged again by what has come since.
       api.inDashboard(zoneId, { do: "adjust", change: { description: "meanwhile" } });
-      await expect(new Operation(api).update(TYPE, inputs, recorded)).rejects.toThrow(/not finished/);
+      await expect(b.update(inputs, recorded)).rejects.toThrow(/not finished/);
       api.inDashboard(zoneId, { do: "completeSwitch" });
-      const refresh = new Operation(api);
+      const refresh = b.operation();
       expect(await refresh.refresh(TYPE, recorded)).toMatchObject({
         outputs: { migrationState: "finished" },
       });
       expect(refresh.said).toEqual([expect.stringContaining("reached finished")]);
-      const done = await new Operation(api).update(TYPE, inputs, recorded);
+      const done = await b.update(inputs, recorded);
       expect(done.outputs).toMatchObject({
         migrationState: "finished",
         history: [
@@ -177,11 +176,11 @@ describe("an update whose switch takes time", () => {
         ...(plan === undefined ? {} : { plan }),
       };
       const inputs = await withConfirmation(api, args);
-      await new Operation(api).failedUp(TYPE, inputs); // As if its process had been killed before the record.
+      await b.failedUp(inputs); // As if its process had been killed before the record.
       const rules = await rulesOf(api, zoneId);
-      await new Operation(api).failedUp(TYPE, inputs);
+      await b.failedUp(inputs);
       api.inDashboard(zoneId, { do: "completeSwitch" });
-      expect((await new Operation(api).up(TYPE, inputs)).outputs).toMatchObject({
+      expect((await b.up(inputs)).outputs).toMatchObject({
         migrationState: "finished",
       });
       expect(effectiveSteps(api, zoneId)).toEqual(["start > pending"]);
@@ -219,7 +218,7 @@ describe("an update whose switch takes time", () => {
     const zoneId = zone("migratePro");
     api.inDashboard(zoneId, { do: "hang" });
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
-    const running = new Operation(api).failedUp(TYPE, inputs);
+    const running = b.failedUp(inputs);
     while (puts(api).length === 0) await new Promise((done) => setTimeout(done, 5));
     api.inDashboard(zoneId, { do: "retire", status: 404 });
     const { message, recorded } = await running;
@@ -233,7 +232,7 @@ describe("an update whose switch takes time", () => {
   test("never sends a PUT if Cloudflare reports the initial state under an unknown name", async () => {
     api.changeWaf({ stateNames: { start: "phase-two-ready" } });
     const inputs = { zoneId: zone("migratePro"), target: "finished", waitFor: { timeout: 0 } };
-    const op = new Operation(api);
+    const op = b.operation();
     const { message } = await op.failedUp(TYPE, inputs);
     expect(op.said[0]).toContain('state "phase-two-ready"');
     expect(message).toContain('the zone is at "phase-two-ready", not finished');
@@ -243,7 +242,7 @@ describe("an update whose switch takes time", () => {
   test("never sends a PUT if the status contradicts itself", async () => {
     const zoneId = zone("migrateValidating");
     api.changeWaf({ stateNames: { validation: "start" } });
-    expect(await new Operation(api).refusals(TYPE, { zoneId, target: "finished" })).toEqual([
+    expect(await b.refusals({ zoneId, target: "finished" })).toEqual([
       expect.stringMatching(/both versions as enabled, but reports the state "start"/),
     ]);
     expect(puts(api)).toEqual([]);
@@ -264,20 +263,20 @@ describe("the response to the PUT", () => {
       const inputs = await withConfirmation(api, { zoneId, target: "finished" });
       api.fault({ ...fault, match: { method: "PUT" } });
       if (carriedOut) {
-        const op = new Operation(api);
+        const op = b.operation();
         const { outputs } = await op.up(TYPE, inputs);
         expect(outputs).toMatchObject({ migrationState: "finished" });
         expect(op.said.join("\n")).toContain("moved on to finished despite this error");
         expect(puts(api)).toEqual([PUT.pending]);
       } else {
-        const { message, recorded } = await new Operation(api).failedUp(TYPE, inputs);
+        const { message, recorded } = await b.failedUp(inputs);
         expect(message).toMatch(
           /Cloudflare may have applied the change\. .*The zone is still at start\. Run `pulumi up` again/,
         );
         expect(recorded?.outputs["history"]).toMatchObject([{ step: "finished", event: "unclear" }]);
         expect(puts(api)).toEqual([PUT.pending]); // Not sent again by a timer: by a person's next up.
         if (recorded === undefined) throw new Error("nothing was recorded");
-        const done = await new Operation(api).update(TYPE, inputs, recorded);
+        const done = await b.update(inputs, recorded);
         expect(done.outputs).toMatchObject({ migrationState: "finished" });
       }
       expect(effectiveSteps(api, zoneId)).toEqual(["start > pending"]);
@@ -290,7 +289,7 @@ describe("the response to the PUT", () => {
       const zoneId = zone("migrateEnterprise");
       const inputs = await withConfirmation(api, { zoneId, target }, previous);
       api.fault({ kind: "dropBefore", match: { method: "PUT" } });
-      const { recorded } = await new Operation(api).failedUp(TYPE, inputs, previous);
+      const { recorded } = await b.failedUp(inputs, previous);
       if (recorded === undefined) throw new Error("nothing was recorded");
       return recorded;
     };
@@ -298,29 +297,29 @@ describe("the response to the PUT", () => {
     test("leaves the target pending: previews show an update and why, and the next update completes it", async () => {
       const recorded = await failed("finished");
       expect(recorded.outputs).toMatchObject({ target: "assessed", migrationState: "start" });
-      const preview = new Operation(api);
+      const preview = b.operation();
       expect(await preview.preview(TYPE, recorded.inputs, recorded)).toMatchObject({ step: "update" });
       expect(preview.warned).toEqual([
         expect.stringMatching(
           /it's unclear whether Cloudflare accepted the step to finished, because the response was lost; the zone was last seen at start\. The update reads the zone first, and sends the step only if the zone hasn't moved on/,
         ),
       ]);
-      const done = await new Operation(api).up(TYPE, recorded.inputs, recorded);
+      const done = await b.up(recorded.inputs, recorded);
       expect(done.outputs).toMatchObject({ target: "finished", migrationState: "finished" });
-      const after = new Operation(api);
+      const after = b.operation();
       expect(await after.preview(TYPE, done.inputs, done)).toMatchObject({ step: "same" });
       expect(after.warned).toEqual([]);
     });
 
     test("is followed by a preview that still shows the step, even after a refresh clears the failure", async () => {
       const recorded = await failed("finished");
-      const refreshed = await new Operation(api).refresh(TYPE, recorded);
-      expect(refreshed?.inputs).toMatchObject({ target: "assessed" });
-      const op = new Operation(api);
+      const refreshed = await b.refresh(recorded);
+      expect(refreshed.inputs).toMatchObject({ target: "assessed" });
+      const op = b.operation();
       expect(await op.preview(TYPE, recorded.inputs, refreshed)).toMatchObject({ step: "update" });
       expect(op.said.join("\n")).toContain('confirmed: the next update sends this step (target "finished")');
       const withdrawn = { zoneId: zone("migrateEnterprise"), target: "assessed" };
-      expect(await new Operation(api).refusals(TYPE, withdrawn, refreshed)).toEqual([]);
+      expect(await b.refusals(withdrawn, refreshed)).toEqual([]);
     });
 
     test("leaves the previous step recorded as reached", async () => {
@@ -346,7 +345,7 @@ describe("the response to the PUT", () => {
     const zoneId = zone("migratePro");
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     api.fault({ kind: "status", status: 429, retryAfter: 1, match: { method: "PUT" } });
-    const op = new Operation(api);
+    const op = b.operation();
     const running = op.up(TYPE, inputs);
     while (!api.requests.some(({ status }) => status === 429))
       await new Promise((done) => setTimeout(done, 5));
@@ -361,7 +360,7 @@ describe("the response to the PUT", () => {
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     api.fault({ kind: "status", status: 429, times: 20, match: { method: "PUT" } });
     const patient = { config: { "edgeguard:maxRetries": "5" } };
-    const { message } = await new Operation(api, patient).failedUp(TYPE, inputs);
+    const { message } = await b.operation(patient).failedUp(TYPE, inputs);
     expect(message).toMatch(/returned 429 Too Many Requests.*The zone is unchanged\./);
     expect(message).not.toContain("keeps changing");
     expect(puts(api)).toHaveLength(5);
@@ -370,7 +369,7 @@ describe("the response to the PUT", () => {
   test("fails the update if it's a refusal: the error says what to do, and nothing is recorded", async () => {
     const zoneId = zone("migratePro");
     const inputs = await withConfirmation(api, { zoneId, target: "validation" });
-    const { message, recorded } = await new Operation(api).failedUp(TYPE, inputs);
+    const { message, recorded } = await b.failedUp(inputs);
     expect(message).toMatch(
       /validation is available to Enterprise zones only \[code 12023\].*Validation requires an Enterprise zone/,
     );
@@ -389,11 +388,10 @@ describe("when someone else moves the zone forward,", () => {
     async (target, action) => {
       const zoneId = zone("migrateEnterprise");
       const inputs = { zoneId, target };
-      const recorded =
-        target === "assessed" ? await new Operation(api).up(TYPE, inputs) : await migrated(api, inputs);
+      const recorded = target === "assessed" ? await b.up(inputs) : await migrated(api, inputs);
       api.inDashboard(zoneId, { do: action });
       api.clearRequests();
-      const op = new Operation(api);
+      const op = b.operation();
       const refreshed = await op.refresh(TYPE, recorded);
       const state = action === "finish" ? "finished" : "validation";
       expect(op.said).toEqual([
@@ -407,10 +405,8 @@ describe("when someone else moves the zone forward,", () => {
       expect(refreshed.outputs["history"]).toContainEqual(
         expect.objectContaining({ step: state, event: "found" }),
       );
-      expect(await new Operation(api).preview(TYPE, recorded.inputs, refreshed)).toMatchObject({
-        step: "same",
-      });
-      const again = new Operation(api);
+      expect(await b.step(recorded.inputs, refreshed)).toBe("same");
+      const again = b.operation();
       expect(await again.refresh(TYPE, refreshed)).toEqual(refreshed);
       expect(again.said).toEqual([]);
       expect(puts(api)).toEqual([]);
@@ -419,20 +415,20 @@ describe("when someone else moves the zone forward,", () => {
 
   test("a preview without a refresh shows an update that only records the move", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "assessed" };
-    const recorded = await new Operation(api).up(TYPE, inputs);
+    const recorded = await b.up(inputs);
     api.inDashboard(inputs.zoneId, { do: "finish" });
-    expect(await new Operation(api).preview(TYPE, inputs, recorded)).toMatchObject({ step: "update" });
-    const updated = await new Operation(api).up(TYPE, inputs, recorded);
+    expect(await b.step(inputs, recorded)).toBe("update");
+    const updated = await b.up(inputs, recorded);
     expect(updated.outputs).toMatchObject({ target: "assessed", migrationState: "finished" });
-    expect(await new Operation(api).preview(TYPE, inputs, updated)).toMatchObject({ step: "same" });
+    expect(await b.step(inputs, updated)).toBe("same");
     expect(puts(api)).toEqual([]);
   });
 
   test("the update records a move since the review, and sends nothing", async () => {
     const zoneId = zone("migratePro");
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
-    const assessed = await new Operation(api).up(TYPE, { zoneId, target: "assessed" });
-    const op = new Operation(api);
+    const assessed = await b.up({ zoneId, target: "assessed" });
+    const op = b.operation();
     const plan = await op.preview(TYPE, inputs, assessed);
     api.inDashboard(zoneId, { do: "finish" });
     const recorded = await op.update(TYPE, plan.inputs, assessed);
@@ -447,7 +443,7 @@ describe("when someone else moves the zone forward,", () => {
     api.clearRequests();
     const path = "phases/http_request_firewall_managed/entrypoint";
     api.fault({ kind: "slow", delayMs: 300, when: "after", match: { method: "GET", path } });
-    const blind = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
+    const blind = b.operation(OFFLINE);
     const running = blind.up(TYPE, inputs);
     while (!api.requests.some((r) => r.path.endsWith("/entrypoint")))
       await new Promise((done) => setTimeout(done, 5));
@@ -462,7 +458,7 @@ describe("when someone else moves the zone forward,", () => {
     api.clearRequests();
     const path = "/waf_migration/config";
     api.fault({ kind: "slow", delayMs: 300, when: "before", match: { method: "GET", path } });
-    const blind = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
+    const blind = b.operation(OFFLINE);
     const running = blind.up(TYPE, inputs);
     while (!api.requests.some((r) => r.path.endsWith(path))) await new Promise((done) => setTimeout(done, 5));
     api.inDashboard(zoneId, { do: "finish" });
@@ -475,7 +471,7 @@ describe("when someone else moves the zone forward,", () => {
     const zoneId = zone("migrateFinished");
     const rules = await rulesOf(api, zoneId);
     api.clearRequests();
-    const op = new Operation(api);
+    const op = b.operation();
     const recorded = await op.up(TYPE, { zoneId, target: "finished" });
     expect(api.requests.map(({ method, path }) => `${method} ${path.split("/").at(-1) ?? ""}`)).toEqual([
       "GET status", // The check
@@ -496,10 +492,10 @@ test("a finished zone stays recorded as finished once Cloudflare retires the mig
   const zoneId = zone("migratePro");
   const finished = await migrated(api, { zoneId, target: "finished" });
   api.inDashboard(zoneId, { do: "retire", status: 410 });
-  const op = new Operation(api);
+  const op = b.operation();
   expect(await op.refresh(TYPE, finished)).toEqual({ ...finished, inputs: refreshedInputs(finished) });
   expect(op.said).toEqual([expect.stringContaining("Cloudflare has retired the migration")]);
-  expect(await new Operation(api).preview(TYPE, finished.inputs, finished)).toMatchObject({ step: "same" });
+  expect(await b.step(finished.inputs, finished)).toBe("same");
 });
 
 describe("because a migration can't be undone,", () => {
@@ -511,7 +507,7 @@ describe("because a migration can't be undone,", () => {
     const zoneId = zone("migrateEnterprise");
     const recorded = await migrated(api, { zoneId, target: from });
     api.clearRequests();
-    const refused = await new Operation(api).refusals(TYPE, { zoneId, target: to }, recorded);
+    const refused = await b.refusals({ zoneId, target: to }, recorded);
     expect(refused).toEqual([
       expect.stringContaining(`target: can't go back from "${from}" to "${to}" for zone ${zoneId}`),
     ]);
@@ -522,7 +518,7 @@ describe("because a migration can't be undone,", () => {
   test("changing zoneId starts the new zone's migration, and leaves the old zone as it is", async () => {
     const finished = await migrated(api, { zoneId: zone("migratePro"), target: "finished" });
     const inputs = { zoneId: zone("migrateBusiness"), target: "assessed" };
-    const op = new Operation(api);
+    const op = b.operation();
     expect(await op.preview(TYPE, inputs, finished)).toMatchObject({ replaces: ["zoneId"] });
     api.clearRequests();
     const moved = await op.up(TYPE, inputs, finished);
@@ -535,13 +531,9 @@ describe("because a migration can't be undone,", () => {
     expect(puts(api)).toEqual([]);
     expect(api.waf(zone("migratePro")).phase).toBe("finished");
     // The other zone needs its own confirmation.
-    expect(
-      await new Operation(api).refusals(
-        TYPE,
-        { ...finished.inputs, zoneId: zone("migrateBusiness") },
-        finished,
-      ),
-    ).toEqual([expect.stringMatching(/^confirm: doesn't match/)]);
+    expect(await b.refusals({ ...finished.inputs, zoneId: zone("migrateBusiness") }, finished)).toEqual([
+      expect.stringMatching(/^confirm: doesn't match/),
+    ]);
   });
 
   test.each([
@@ -564,10 +556,9 @@ describe("because a migration can't be undone,", () => {
     ],
   ] as const)("destroying a migration at %s sends nothing", async (target, warnings) => {
     const inputs = { zoneId: zone("migrateEnterprise"), target };
-    const recorded =
-      target === "assessed" ? await new Operation(api).up(TYPE, inputs) : await migrated(api, inputs);
+    const recorded = target === "assessed" ? await b.up(inputs) : await migrated(api, inputs);
     api.clearRequests();
-    const op = new Operation(api, { config: { "edgeguard:apiToken": "" } }); // Not even a credential is needed.
+    const op = b.operation({ config: { "edgeguard:apiToken": "" } }); // Not even a credential is needed.
     await op.destroy(TYPE, recorded);
     expect(op.warned).toEqual(warnings);
     expect(api.requests).toEqual([]);
@@ -576,7 +567,7 @@ describe("because a migration can't be undone,", () => {
   test("a rename without an alias sends no PUT", async () => {
     const recorded = await migrated(api, { zoneId: zone("migratePro"), target: "finished" });
     api.clearRequests();
-    const op = new Operation(api);
+    const op = b.operation();
     await op.up(TYPE, recorded.inputs);
     await op.destroy(TYPE, recorded);
     expect(puts(api)).toEqual([]);
@@ -586,78 +577,35 @@ describe("because a migration can't be undone,", () => {
 
 describe("arguments", () => {
   const execute = { action: "execute", expression: "true", actionParameters: { id: CLOUDFLARE } };
-  test.each<[string, JsonObject, RegExp]>([
-    ["no zone", { zoneId: undefined }, /^zoneId: is required/],
+  test.each<[JsonObject, RegExp]>([
+    [{ zoneId: undefined }, /^zoneId: is required/],
+    [{ confrim: "0".repeat(64) }, /^confrim: unknown argument "confrim"\. Did you mean "confirm"\?/],
+    [{ waitFor: { timeout: "48h" } }, /^waitFor\.timeout: must be 0 to 86400 seconds/],
+    [{ configuration: [execute, execute] }, /^configuration\[1\]: is the same rule as configuration\[0\]/],
     [
-      "a short zone",
-      { zoneId: "5a0c" },
-      /^zoneId: "5a0c" is not a zone ID \(32 hex digits\): it has 4 characters/,
-    ],
-    ["no target", { target: undefined }, /^target: /],
-    [
-      "an unknown target",
-      { target: "done" },
-      /^target: must be "assessed", "validation" or "finished", not "done"/,
-    ],
-    ["an unknown plan", { plan: "free" }, /^plan: must be "pro", "business" or "enterprise", not "free"/],
-    [
-      "validation on Pro",
-      { plan: "pro", target: "validation" },
-      /^target: "validation" works only on Enterprise zones, and plan is "pro"/,
-    ],
-    [
-      "a short confirm",
-      { confirm: "yes" },
-      /^confirm: must be the digest that the preview shows \(64 hex digits\), but has 3 characters/,
-    ],
-    [
-      "a misspelt argument",
-      { confrim: "0".repeat(64) },
-      /^confrim: unknown argument "confrim"\. Did you mean "confirm"\?/,
-    ],
-    [
-      "a timeout of words",
-      { waitFor: { timeout: "soon" } },
-      /^waitFor\.timeout: must be 0 to 86400 seconds, .* not "soon"/,
-    ],
-    [
-      "a timeout of two days",
-      { waitFor: { timeout: "48h" } },
-      /^waitFor\.timeout: must be 0 to 86400 seconds/,
-    ],
-    ["no rule", { configuration: [] }, /^configuration: is empty, .* List at least one rule/],
-    [
-      "a rule twice",
-      { configuration: [execute, execute] },
-      /^configuration\[1\]: is the same rule as configuration\[0\]/,
-    ],
-    [
-      "a rule in the API's words",
       { configuration: [{ ...execute, action_parameters: {} }] },
       /^configuration\[0\]: unknown option "action_parameters". Did you mean "actionParameters"/,
     ],
     [
-      "a rule without its ruleset",
       { configuration: [{ action: "execute", expression: "true" }] },
       /^configuration\[0\]\.actionParameters: has no id/,
     ],
     [
-      "a blank expression",
       { configuration: [{ ...execute, expression: " " }] },
       /^configuration\[0\]\.expression: is empty\. Use an expression/,
     ],
-  ])("are refused with one sentence, before any request: %s", async (_what, change, sentence) => {
+  ])("are refused with one sentence, before any request: %p", async (change, sentence) => {
     const inputs = { zoneId: zone("migratePro"), target: "assessed", ...change };
-    expect(await new Operation(api).refusals(TYPE, inputs)).toEqual([expect.stringMatching(sentence)]);
+    expect(await b.refusals(inputs)).toEqual([expect.stringMatching(sentence)]);
     expect(api.requests).toEqual([]);
   });
 
   test("don't change if a timeout is written as text instead of seconds", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "assessed", waitFor: { timeout: "1h30m" } };
-    const recorded = await new Operation(api).up(TYPE, inputs);
+    const recorded = await b.up(inputs);
     expect(recorded.inputs["waitFor"]).toEqual({ timeout: 5_400 });
     const same = { ...inputs, waitFor: { timeout: 5_400 } };
-    expect(await new Operation(api).preview(TYPE, same, recorded)).toMatchObject({ step: "same" });
+    expect(await b.step(same, recorded)).toBe("same");
   });
 });
 

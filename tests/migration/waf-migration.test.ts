@@ -1,5 +1,6 @@
-import { startLocalApi, type LocalApi, type WafAction } from "edgeguard-local";
-import { Operation, rawSend, refreshedInputs, type Recorded } from "../support/operation";
+import type { LocalApi, WafAction } from "edgeguard-local";
+import { rawSend, refreshedInputs, type Recorded } from "../support/operation";
+import { Bench, OFFLINE } from "../support/resource-bench";
 import {
   migrated,
   withConfirmation,
@@ -18,11 +19,9 @@ import {
 
 /** One migration through the verbs, as the engine calls them. The local API tells what became of the zone. */
 
+const b = new Bench(TYPE);
 let api: LocalApi;
-beforeEach(async () => {
-  api = await startLocalApi();
-});
-afterEach(() => api.close());
+beforeEach(() => void (api = b.api));
 
 const zone = (name: keyof LocalApi["zones"]): string => api.zones[name];
 const IS_TEXT = expect.any(String) as string;
@@ -31,9 +30,9 @@ describe("assessing a zone", () => {
   test("only reads the zone; every preview shows no change, and at most 15 lines plus one per rule", async () => {
     for (const [name, zoneId] of Object.entries(api.zones).filter(([name]) => name.startsWith("migrate"))) {
       const inputs = { zoneId, target: "assessed" };
-      const op = new Operation(api);
+      const op = b.operation();
       const recorded = await op.up(TYPE, inputs);
-      const again = new Operation(api);
+      const again = b.operation();
       expect({ name, step: (await again.preview(TYPE, inputs, recorded)).step }).toEqual({
         name,
         step: "same",
@@ -45,7 +44,7 @@ describe("assessing a zone", () => {
         .filter((line) => !rule.test(line));
       expect(lines.length).toBeLessThanOrEqual(15);
       expect(lines[0]).toContain(`WafMigration of zone ${zoneId}`);
-      expect(await new Operation(api).refresh(TYPE, recorded)).toEqual({
+      expect(await b.refresh(recorded)).toEqual({
         ...recorded,
         inputs: refreshedInputs(recorded),
       });
@@ -56,16 +55,16 @@ describe("assessing a zone", () => {
   test("records the assessment in the update if the preview couldn't read the zone; the next preview shows no change", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "assessed" };
     api.fault({ kind: "status", status: 503, match: { path: "waf_migration/status" } });
-    const op = new Operation(api);
+    const op = b.operation();
     const recorded = await op.up(TYPE, inputs);
     expect(op.warned).toEqual([expect.stringContaining("live checks skipped")]);
-    const again = await new Operation(api).preview(TYPE, inputs, recorded);
+    const again = await b.preview(inputs, recorded);
     expect(again.step).toBe("same");
     expect(recorded.outputs["assessment"]).toEqual(again.inputs["assessment"]);
   });
 
   test("shows what a step would do, and the digest that confirms it", async () => {
-    const op = new Operation(api);
+    const op = b.operation();
     const inputs = { zoneId: zone("migrateEnterprise"), target: "assessed", plan: "enterprise" };
     const { outputs } = await op.up(TYPE, inputs);
     const text = op.said.join("\n");
@@ -132,15 +131,11 @@ describe("assessing a zone", () => {
       true,
     ],
   ] as const)("reports that zone %s is blocked, and why", async (name, sentences, compatible) => {
-    const op = new Operation(api);
+    const op = b.operation();
     const recorded = await op.up(TYPE, { zoneId: zone(name), target: "assessed" });
     expect(recorded.outputs).toMatchObject({ compatible });
     expect(recorded.outputs).not.toHaveProperty("confirm");
-    const refused = await new Operation(api).refusals(
-      TYPE,
-      { zoneId: zone(name), target: "finished" },
-      recorded,
-    );
+    const refused = await b.refusals({ zoneId: zone(name), target: "finished" }, recorded);
     expect(refused).toEqual([
       expect.stringMatching(
         /^target: can't be "finished" yet: zone .* is blocked, so the migration won't proceed/,
@@ -162,11 +157,11 @@ describe("assessing a zone", () => {
   test("prints an assessment in full if it's new or changed, otherwise in one line, and not at all if quiet", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "assessed" };
     const said = async (declared: object, previous?: Recorded): Promise<string[]> => {
-      const op = new Operation(api);
+      const op = b.operation();
       await op.preview(TYPE, { ...declared }, previous);
       return op.said;
     };
-    const recorded = await new Operation(api).up(TYPE, inputs);
+    const recorded = await b.up(inputs);
     expect((await said(inputs))[0]?.split("\n").length).toBeGreaterThan(5);
     expect(await said(inputs, recorded)).toEqual([
       `edgeguard: WafMigration of zone ${inputs.zoneId}: eligible; the previous rules are active. The assessment hasn't changed since the last update; for details, see the resource's \`assessment\` output.`,
@@ -178,9 +173,9 @@ describe("assessing a zone", () => {
 
   test("shows an update that only records the change if the assessment changes", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "assessed" };
-    const recorded = await new Operation(api).up(TYPE, inputs);
+    const recorded = await b.up(inputs);
     api.inDashboard(inputs.zoneId, { do: "package", sensitivity: "medium" });
-    const op = new Operation(api);
+    const op = b.operation();
     const plan = await op.preview(TYPE, inputs, recorded);
     expect(plan.step).toBe("update");
     expect(plan.inputs["assessment"]).toMatchObject({
@@ -190,10 +185,10 @@ describe("assessing a zone", () => {
         expect.stringContaining("OWASP sensitivity medium -> paranoia level 1, score threshold 25 (high)"),
       ]) as unknown,
     });
-    const updated = await new Operation(api).up(TYPE, inputs, recorded);
+    const updated = await b.up(inputs, recorded);
     expect(updated.outputs["history"]).toEqual(recorded.outputs["history"]);
     expect(updated.outputs["configurationDigest"]).not.toBe(recorded.outputs["configurationDigest"]);
-    expect(await new Operation(api).preview(TYPE, inputs, updated)).toMatchObject({ step: "same" });
+    expect(await b.step(inputs, updated)).toBe("same");
     expect(puts(api)).toEqual([]);
   });
 
@@ -208,7 +203,7 @@ describe("assessing a zone", () => {
     ],
   ])("assesses the zone even if %s can't be read, and says so", async (path, words) => {
     api.fault({ kind: "status", status: 403, code: 10000, match: { path } });
-    const op = new Operation(api);
+    const op = b.operation();
     const { outputs } = await op.up(TYPE, { zoneId: zone("migratePro"), target: "assessed" });
     expect(op.said[0]).toContain("eligible, but some rules couldn't be counted");
     expect(op.said[0]).toContain(words);
@@ -219,11 +214,11 @@ describe("assessing a zone", () => {
 
   test("keeps the recorded assessment if the zone can't be read, and shows no change", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "assessed" };
-    const recorded = await new Operation(api).up(TYPE, inputs);
-    const anonymous = new Operation(api, { config: { "edgeguard:apiToken": "" } });
+    const recorded = await b.up(inputs);
+    const anonymous = b.operation({ config: { "edgeguard:apiToken": "" } });
     expect(await anonymous.preview(TYPE, inputs, recorded)).toMatchObject({ step: "same" });
     expect(anonymous.warned).toEqual([expect.stringContaining("live checks skipped")]);
-    const blind = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
+    const blind = b.operation(OFFLINE);
     expect(await blind.preview(TYPE, inputs, recorded)).toMatchObject({ step: "same" });
     // Created without live checks, it shows no change later, either.
     const made = await blind.up(TYPE, inputs);
@@ -236,12 +231,12 @@ describe("assessing a zone", () => {
     async (status) => {
       const zoneId = zone("migratePro");
       api.inDashboard(zoneId, { do: "retire", status });
-      const op = new Operation(api);
+      const op = b.operation();
       const recorded = await op.up(TYPE, { zoneId, target: "assessed" });
       expect(op.said[0]).toContain("Cloudflare has retired the migration");
       expect(recorded.outputs).toMatchObject({ migrationState: "retired" });
       for (const target of ["validation", "finished"])
-        expect(await new Operation(api).refusals(TYPE, { zoneId, target }, recorded)).toEqual([
+        expect(await b.refusals({ zoneId, target }, recorded)).toEqual([
           expect.stringContaining(`target: can't be "${target}": Cloudflare has retired the migration`),
         ]);
       expect(puts(api)).toEqual([]);
@@ -252,18 +247,18 @@ describe("assessing a zone", () => {
     const page = { kind: "raw", status: 404, body: "<html>" } as const;
     const inputs = { zoneId: zone("migratePro"), target: "assessed" };
     api.fault({ ...page, match: { path: "/waf_migration/" } });
-    const op = new Operation(api);
+    const op = b.operation();
     await op.check(TYPE, inputs);
     expect(op.said).toEqual([expect.stringContaining("retired")]);
     api.fault({ ...page, match: {}, times: 2 });
-    const lost = new Operation(api);
+    const lost = b.operation();
     await lost.check(TYPE, inputs);
     expect(lost.said).toEqual([]);
     expect(lost.warned).toEqual([expect.stringMatching(/live checks skipped: .* 404 /)]);
   });
 
   test("doesn't report the migration as retired if the zone doesn't exist", async () => {
-    const op = new Operation(api);
+    const op = b.operation();
     const nowhere = { zoneId: "0".repeat(32), target: "assessed" };
     expect(await op.refusals(TYPE, nowhere)).toEqual([expect.stringMatching(/zone .*does not exist/i)]);
     await expect(op.up(TYPE, nowhere)).rejects.toThrow(/does not exist/);
@@ -273,7 +268,7 @@ describe("assessing a zone", () => {
 describe("confirming a step", () => {
   test("is required: without a confirmation or with a wrong one, nothing is sent, and the error says what to confirm", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "finished" };
-    const [missing] = await new Operation(api).refusals(TYPE, inputs);
+    const [missing] = await b.refusals(inputs);
     expect(missing).toMatch(
       /^confirm: is missing, so the migration won't proceed\. .*set confirm: "[0-9a-f]{64}"/,
     );
@@ -282,11 +277,11 @@ describe("confirming a step", () => {
       /2\. execute Cloudflare OWASP Core Ruleset: paranoia level 2, score threshold 40/,
     );
     const other = { ...inputs, confirm: "0".repeat(64) };
-    expect(await new Operation(api).refusals(TYPE, other)).toEqual([
+    expect(await b.refusals(other)).toEqual([
       expect.stringMatching(/^confirm: doesn't match the current migration step/),
     ]);
     // If the preview couldn't check, the update does.
-    const blind = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
+    const blind = b.operation(OFFLINE);
     await expect(blind.up(TYPE, inputs)).rejects.toThrow(
       /confirm is missing, so the migration won't proceed/,
     );
@@ -296,11 +291,11 @@ describe("confirming a step", () => {
 
   test("for validation shows that the new version runs first, and says to check the security events", async () => {
     const inputs = { zoneId: zone("migrateEnterprise"), plan: "enterprise", target: "validation" };
-    const [missing] = await new Operation(api).refusals(TYPE, inputs);
+    const [missing] = await b.refusals(inputs);
     expect(missing).toContain(
       "waf_migration=validation. This turns on both versions, and the new one runs first; no step can be undone",
     );
-    const op = new Operation(api);
+    const op = b.operation();
     await op.up(TYPE, await withConfirmation(api, inputs));
     expect(op.said.join("\n")).toContain(
       'reached validation. Both versions of the managed rules are running now, the new one first. Check the security events, adjust the new rules, then set target: "finished".',
@@ -350,7 +345,7 @@ describe("confirming a step", () => {
         target: "finished",
         ...(own ? { configuration } : {}),
       };
-      const op = new Operation(api);
+      const op = b.operation();
       const plan = await op.preview(TYPE, await withConfirmation(api, inputs));
       api.inDashboard(inputs.zoneId, action(inputs.zoneId));
       await expect(createChecked(op, plan.inputs)).rejects.toThrow(/the migration won't proceed/);
@@ -360,7 +355,7 @@ describe("confirming a step", () => {
 
   test("fails after someone adds a rule to the entry point, and works again once the rule is gone", async () => {
     const zoneId = zone("migrateDeployed");
-    const op = new Operation(api);
+    const op = b.operation();
     const plan = await op.preview(TYPE, await withConfirmation(api, { zoneId, target: "finished" }));
     const before = await rulesOf(api, zoneId);
     const added = { action: "skip", expression: "ssl", action_parameters: { ruleset: "current" } };
@@ -377,15 +372,15 @@ describe("confirming a step", () => {
     const recorded = await migrated(api, inputs);
     api.clearRequests();
     // Unchanged: no request.
-    expect(await new Operation(api).preview(TYPE, recorded.inputs, recorded)).toMatchObject({ step: "same" });
+    expect(await b.step(recorded.inputs, recorded)).toBe("same");
     expect(api.requests).toEqual([]);
     // Removed or replaced: only recorded.
     for (const confirm of [undefined, "f".repeat(64)]) {
-      const changed = await new Operation(api).up(TYPE, { ...inputs, confirm }, recorded);
+      const changed = await b.up({ ...inputs, confirm }, recorded);
       expect(changed.outputs["confirm"]).toBe(confirm);
     }
     // A new stack needs none.
-    await new Operation(api).up(TYPE, inputs);
+    await b.up(inputs);
     expect(puts(api)).toEqual([]);
   });
 });
@@ -400,9 +395,9 @@ describe("migrating a zone", () => {
           ({ method, path, query }) => `${method} ${path.split("/").at(-1) ?? ""} ${JSON.stringify(query)}`,
         );
     const validation = await withConfirmation(api, { zoneId, target: "validation" });
-    const blind = { config: { "edgeguard:liveChecks": "false" } }; // The verbs that write, alone.
+    const blind = OFFLINE; // The verbs that write, alone.
     api.clearRequests();
-    const recorded = await new Operation(api, blind).up(TYPE, validation);
+    const recorded = await b.operation(blind).up(TYPE, validation);
     expect(steps()).toEqual([
       'GET check {"phase_two":"1"}',
       'GET config {"phase_two":"1"}',
@@ -410,7 +405,7 @@ describe("migrating a zone", () => {
     ]);
     const finished = await withConfirmation(api, { zoneId, target: "finished" }, recorded);
     api.clearRequests();
-    await new Operation(api, blind).up(TYPE, finished, recorded);
+    await b.operation(blind).up(TYPE, finished, recorded);
     expect(steps()).toEqual([
       'GET check {"phase_two":"1"}',
       'GET config {"phase_two":"1"}',
@@ -421,7 +416,7 @@ describe("migrating a zone", () => {
 
   test("goes straight from start to finished, with exactly the proposed rules", async () => {
     const zoneId = zone("migratePro");
-    const op = new Operation(api);
+    const op = b.operation();
     const recorded = await op.up(
       TYPE,
       await withConfirmation(api, { zoneId, plan: "pro", target: "finished" }),
@@ -474,20 +469,20 @@ describe("migrating a zone", () => {
     expect(puts(api)).toEqual([PUT.pending]);
     // Again, and after a refresh: nothing to do, and nothing is written.
     api.clearRequests();
-    expect(await new Operation(api).preview(TYPE, recorded.inputs, recorded)).toMatchObject({ step: "same" });
+    expect(await b.step(recorded.inputs, recorded)).toBe("same");
     expect(api.requests).toEqual([]);
-    expect(await new Operation(api).refresh(TYPE, recorded)).toEqual({
+    expect(await b.refresh(recorded)).toEqual({
       ...recorded,
       inputs: refreshedInputs(recorded),
     });
-    await new Operation(api).update(TYPE, recorded.inputs, recorded);
+    await b.update(recorded.inputs, recorded);
     expect(puts(api)).toEqual([]);
   });
 
   test("puts the zone's own rules first, and keeps the ID, ref and place of rules that are also proposed", async () => {
     const zoneId = zone("migrateDeployed");
     const before = await rulesOf(api, zoneId);
-    const [refusal] = await new Operation(api).refusals(TYPE, { zoneId, target: "finished" });
+    const [refusal] = await b.refusals({ zoneId, target: "finished" });
     expect(refusal).toMatch(/1\. skip .* \[exists\]\n.*2\. execute Cloudflare Managed Ruleset \[exists/);
     await migrated(api, { zoneId, target: "finished" });
     const after = await rulesOf(api, zoneId);
@@ -509,9 +504,7 @@ describe("migrating a zone", () => {
       previousRulesEnabled: true,
       newRulesEnabled: true,
     });
-    expect(await new Operation(api).preview(TYPE, validating.inputs, validating)).toMatchObject({
-      step: "same",
-    });
+    expect(await b.step(validating.inputs, validating)).toBe("same");
 
     const rules = await rulesOf(api, zoneId);
     const owasp = rules.find(({ action_parameters }) => action_parameters["id"] === OWASP);
@@ -520,9 +513,9 @@ describe("migrating a zone", () => {
     const now = await rulesOf(api, zoneId);
 
     const inputs = { zoneId, plan: "enterprise", target: "finished" };
-    const [refusal] = await new Operation(api).refusals(TYPE, inputs, validating);
+    const [refusal] = await b.refusals(inputs, validating);
     expect(refusal).toContain("paranoia level 4 (no level turned off), score threshold 60 (low) [exists]");
-    const op = new Operation(api);
+    const op = b.operation();
     await op.check(TYPE, { zoneId, target: "assessed" });
     expect(op.said[0]).toMatch(
       /proposed by Cloudflare, but not sent: execute Cloudflare OWASP .*score threshold 40/,
@@ -555,7 +548,7 @@ describe("migrating a zone", () => {
       { action: "execute", expression: "true", actionParameters: { id: CLOUDFLARE } },
     ];
     const inputs = { zoneId, target: "finished", configuration };
-    const [refusal] = await new Operation(api).refusals(TYPE, inputs);
+    const [refusal] = await b.refusals(inputs);
     expect(refusal).toContain("the configuration argument removes 2 rules from the entry point");
     await migrated(api, inputs);
     const after = await rulesOf(api, zoneId);
@@ -574,7 +567,7 @@ describe("migrating a zone", () => {
     const zoneId = zone("migratePro");
     const configuration = [{ action: "execute", expression: "true", actionParameters: { id: CLOUDFLARE } }];
     const inputs = { zoneId, target: "finished", configuration };
-    const assessed = await new Operation(api).up(TYPE, { ...inputs, target: "assessed" });
+    const assessed = await b.up({ ...inputs, target: "assessed" });
     const recorded = await migrated(api, inputs, assessed);
     expect((await rulesOf(api, zoneId)).map(({ action_parameters }) => action_parameters["id"])).toEqual([
       CLOUDFLARE,
@@ -585,7 +578,7 @@ describe("migrating a zone", () => {
 
   test("sends the same rules if proposedConfiguration is passed as configuration", async () => {
     const zoneId = zone("migrateEnterprise");
-    const assessed = await new Operation(api).up(TYPE, { zoneId, target: "assessed" });
+    const assessed = await b.up({ zoneId, target: "assessed" });
     const configuration = assessed.outputs["proposedConfiguration"];
     await migrated(api, { zoneId, target: "finished", configuration }, assessed);
     const own = await rulesOf(api, zoneId);
@@ -604,7 +597,7 @@ describe("migrating a zone", () => {
 
   test("accepts a confirmation as soon as nothing blocks the zone", async () => {
     const inputs = { zoneId: zone("migrateOverrides"), target: "finished" };
-    expect(await new Operation(api).refusals(TYPE, inputs)).toHaveLength(1);
+    expect(await b.refusals(inputs)).toHaveLength(1);
     for (const { id } of api.waf(inputs.zoneId).overrides)
       api.inDashboard(inputs.zoneId, { do: "deleteOverride", id });
     expect((await migrated(api, inputs)).outputs).toMatchObject({ migrationState: "finished" });

@@ -1,43 +1,35 @@
 import type { Blocked, WouldBlock } from "../../provider/page-shield/impact";
-import { type LocalApi, type LocalApiOptions, startLocalApi } from "edgeguard-local";
 import { omit } from "../../provider/basics/json";
 import { envelope, failureOf, serve, through } from "../support/edge-client";
 import { driftOf } from "../report/plans";
-import { Operation, rawGet, rawSend, sent, refreshedInputs, type Recorded } from "../support/operation";
+import { answerWith, Bench, OFFLINE, zones } from "../support/resource-bench";
+import { Operation, rawGet, rawSend, refreshedInputs, type Recorded } from "../support/operation";
 
 const TYPE = "PageShieldPolicy";
-let api: LocalApi;
-let path: string;
-let policy: { readonly zoneId: string } & Record<string, unknown>;
+const b = new Bench(TYPE);
+const PATH = `/zones/${zones.empty}/page_shield/policies`;
+const policy = {
+  zoneId: zones.empty,
+  description: "Checkout",
+  action: "log",
+  expression: 'http.host eq "www.empty.example"',
+  value: "script-src 'self' cdn.example.com",
+};
 
-async function start(options: LocalApiOptions = {}): Promise<void> {
-  api = await startLocalApi(options);
-  path = `/zones/${api.zones.empty}/page_shield/policies`;
-  policy = {
-    zoneId: api.zones.empty,
-    description: "Checkout",
-    action: "log",
-    expression: 'http.host eq "www.empty.example"',
-    value: "script-src 'self' cdn.example.com",
-  };
-}
-beforeEach(() => start());
-afterEach(() => api.close());
-
-const stored = async () => (await rawGet(api, path))["result"] as Record<string, unknown>[];
+const stored = async () => (await rawGet(b.api, PATH))["result"] as Record<string, unknown>[];
 const one = async () => (await stored())[0] ?? {};
-const bodies = (method: string) =>
-  api.requests.filter((r) => r.method === method).map(({ body }) => body as Record<string, unknown>);
+/** Changes a policy as the dashboard does. */
+const edit = ({ id }: Recorded, change: object) => rawSend(b.api, "PUT", `${PATH}/${id}`, change);
 /** Creates a policy outside the program, as the dashboard would, and returns its ID. */
 const createElsewhere = async (more: object = {}): Promise<string> => {
   const fields = omit(policy, ["zoneId"]);
-  const { result } = await rawSend(api, "POST", path, { ...fields, enabled: true, ...more });
+  const { result } = await rawSend(b.api, "POST", PATH, { ...fields, enabled: true, ...more });
   return (result as { id: string }).id;
 };
 
 describe("a PageShieldPolicy", () => {
-  test("can be created, updated and destroyed, and destroying it again succeeds", async () => {
-    const recorded = await new Operation(api).up(TYPE, policy);
+  test("is created as declared, with one request", async () => {
+    const recorded = await b.up(policy);
     expect(await stored()).toEqual([{ ...policy, zoneId: undefined, id: recorded.id, enabled: true }]);
     expect(recorded.outputs).toEqual({
       ...policy,
@@ -46,141 +38,67 @@ describe("a PageShieldPolicy", () => {
       schemaVersion: 1,
       __provider: expect.any(String) as string,
     });
-    expect(sent(api, "POST", "PUT", "DELETE")).toEqual(["POST /policies"]);
-
-    const changed = await new Operation(api).up(
-      TYPE,
-      { ...policy, description: "Till", enabled: false },
-      recorded,
-    );
-    expect(changed.id).toBe(recorded.id);
-    expect(await one()).toMatchObject({ description: "Till", enabled: false });
-
-    await new Operation(api).destroy(TYPE, changed);
-    expect(await stored()).toEqual([]);
-    await new Operation(api).destroy(TYPE, changed);
-    expect(await new Operation(api).refresh(TYPE, changed)).toBeUndefined();
+    expect(b.sent("POST", "PUT", "DELETE")).toEqual(["POST /policies"]);
   });
 
   test("can be destroyed again if the API returns 404", async () => {
-    await api.close();
-    await start({ dialect: "documented" });
-    const recorded = await new Operation(api).up(TYPE, policy);
-    await new Operation(api).destroy(TYPE, recorded);
-    await new Operation(api).destroy(TYPE, recorded);
-    expect(api.requests.filter(({ method }) => method === "DELETE").map(({ status }) => status)).toEqual([
+    await b.restart({ dialect: "documented" });
+    const recorded = await b.up(policy);
+    await b.destroy(recorded);
+    await b.destroy(recorded);
+    expect(b.api.requests.filter(({ method }) => method === "DELETE").map(({ status }) => status)).toEqual([
       200, 404,
     ]);
-  });
-
-  test("isn't changed by a preview, a refresh or a second update", async () => {
-    const recorded = await new Operation(api).up(TYPE, policy);
-    api.clearRequests();
-    expect(await new Operation(api).preview(TYPE, policy, recorded)).toMatchObject({ step: "same" });
-    expect(sent(api)).toEqual([]);
-    const refreshed = await new Operation(api).refresh(TYPE, recorded);
-    expect(refreshed).toEqual({ ...recorded, inputs: refreshedInputs(recorded) });
-    expect(await new Operation(api).preview(TYPE, policy, refreshed)).toMatchObject({ step: "same" });
-    await new Operation(api).update(TYPE, recorded.inputs, recorded);
-    expect(sent(api, "POST", "PUT", "DELETE")).toEqual([]);
-  });
-
-  test("is replaced if its zone changes", async () => {
-    const recorded = await new Operation(api).up(TYPE, policy);
-    const moved = { ...policy, zoneId: api.zones.blog };
-    expect(await new Operation(api).preview(TYPE, moved, recorded)).toMatchObject({ replaces: ["zoneId"] });
-    const replacement = await new Operation(api).up(TYPE, moved, recorded);
-    expect(replacement.id).not.toBe(recorded.id);
-    expect(await stored()).toEqual([]);
-  });
-
-  test("isn't forgotten in a refresh while Cloudflare's list is empty", async () => {
-    const recorded = await new Operation(api).up(TYPE, policy);
-    const emptied = await through(
-      api,
-      () => undefined,
-      (text) => (/"result":\s*\[/.test(text) ? envelope([]) : text),
-    );
-    expect(await rawGet(emptied, path)).toMatchObject({ result: [] });
-    expect(await new Operation(emptied).refresh(TYPE, recorded)).toMatchObject({ id: recorded.id });
-  });
-
-  test("fails to update, with advice, if it was deleted elsewhere; a refresh drops it from state", async () => {
-    const recorded = await new Operation(api).up(TYPE, policy);
-    await rawSend(api, "DELETE", `${path}/${recorded.id}`);
-    const { message } = await new Operation(api).failedUp(TYPE, { ...policy, description: "Till" }, recorded);
-    expect(message).toContain("returned 404 Not Found");
-    expect(message).toContain("run `pulumi refresh`");
-    expect(await new Operation(api).refresh(TYPE, recorded)).toBeUndefined();
   });
 });
 
 describe("in a PageShieldPolicy", () => {
   test("the value is sent in canonical order, whether it's text or an object", async () => {
     const typed = { imgSrc: ["*"], scriptSrc: ["cdn.example.com", "'self'"] };
-    const recorded = await new Operation(api).up(TYPE, { ...policy, value: typed });
-    expect(bodies("POST")[0]).toMatchObject({ value: "script-src 'self' cdn.example.com; img-src *" });
+    const recorded = await b.up({ ...policy, value: typed });
+    expect(b.bodies("POST")[0]).toMatchObject({ value: "script-src 'self' cdn.example.com; img-src *" });
     const text = "IMG-SRC *; script-src cdn.example.com 'self'";
-    expect(await new Operation(api).preview(TYPE, { ...policy, value: text }, recorded)).toMatchObject({
-      step: "same",
-    });
+    expect(await b.step({ ...policy, value: text }, recorded)).toBe("same");
   });
 
   test("the value doesn't drift if the API stores it in another order", async () => {
-    const recorded = await new Operation(api).up(TYPE, policy);
-    await rawSend(api, "PUT", `${path}/${recorded.id}`, {
+    const recorded = await b.up(policy);
+    await edit(recorded, {
       value: "Script-Src  CDN.example.com 'self';",
-      expression: ` ${String(policy["expression"])} `,
+      expression: ` ${policy.expression} `,
     });
-    expect((await new Operation(api).refresh(TYPE, recorded))?.inputs).toEqual(refreshedInputs(recorded));
-  });
-
-  test("an invalid expression fails the preview with its position, and an undocumented field only causes a warning", async () => {
-    const unquoted = { ...policy, expression: "http.host eq www.empty.example" };
-    expect(await new Operation(api).refusals(TYPE, unquoted)).toEqual([
-      'expression: column 14: www.empty.example needs quotes. Write "www.empty.example"',
-    ]);
-    const op = new Operation(api);
-    await op.preview(TYPE, { ...policy, expression: 'http.hots eq "www.empty.example"' });
-    expect(op.warned).toEqual([
-      `edgeguard: policy "Checkout": expression: column 1: Cloudflare doesn't document a field named http.hots. Did you mean http.host?`,
-    ]);
+    expect((await b.refresh(recorded)).inputs).toEqual(refreshedInputs(recorded));
   });
 
   test("another notation of the same expression isn't a change", async () => {
-    const recorded = await new Operation(api).up(TYPE, policy);
+    const recorded = await b.up(policy);
     const other = { ...policy, expression: 'http.host=="www.empty.example"' };
-    expect(await new Operation(api).preview(TYPE, other, recorded)).toMatchObject({ step: "same" });
-    await rawSend(api, "PUT", `${path}/${recorded.id}`, { expression: other.expression });
-    const refreshed = await new Operation(api).refresh(TYPE, recorded);
-    expect(refreshed?.outputs["expression"]).toBe(other.expression);
-    expect(await new Operation(api).preview(TYPE, policy, refreshed)).toMatchObject({ step: "same" });
+    expect(await b.step(other, recorded)).toBe("same");
+    await edit(recorded, { expression: other.expression });
+    const refreshed = await b.refresh(recorded);
+    expect(refreshed.outputs["expression"]).toBe(other.expression);
+    expect(await b.step(policy, refreshed)).toBe("same");
   });
 
   test("a questionable value causes one warning, when it changes", async () => {
     const doubtful = { ...policy, value: { scriptSrc: [] } };
-    const op = new Operation(api);
+    const op = b.operation();
     const recorded = await op.up(TYPE, doubtful);
     expect(op.warned).toEqual([
       expect.stringContaining("policy \"Checkout\": script-src has no sources, which is the same as 'none'"),
     ]);
-    const again = new Operation(api);
-    await again.preview(TYPE, doubtful, recorded);
-    expect(again.warned).toEqual([]);
+    expect(await b.warnings(doubtful, recorded)).toEqual([]);
   });
 
   test("an invalid value fails the preview", async () => {
-    const refused = (value: unknown) => new Operation(api).refusals(TYPE, { ...policy, value });
-    expect(await refused("script-src 'self'; script-src a.com")).toEqual([
-      "value: script-src is declared twice, and browsers ignore the second one. Merge them",
-    ]);
+    const refused = (value: unknown) => b.refusals({ ...policy, value });
     expect(await refused({ imgSrc: 5, fontSrc: [5], scriptsrc: ["self"] })).toEqual([
       "value.imgSrc: must be a list of sources, or true for a directive without sources, not 5",
       expect.stringMatching(/^value\.fontSrc\[0\]: .* a string.* 5$/),
       'value.scriptsrc: "scriptsrc" is not a CSP directive. Did you mean "scriptSrc"?',
       "value.scriptsrc[0]: script-src has self without quotes, so browsers treat it as a hostname. Write 'self', with single quotes",
     ]);
-    expect(sent(api)).toEqual([]);
+    expect(b.sent()).toEqual([]);
   });
 });
 
@@ -191,14 +109,13 @@ describe("a policy's enabled field", () => {
   ] as const)(
     "is sent with the type that the zone's policies use (API dialect: %s, strict)",
     async (dialect, form) => {
-      await api.close();
-      await start({ dialect, strict: true });
+      await b.restart({ dialect, strict: true });
       await createElsewhere({ description: "Other", enabled: form });
-      api.clearRequests();
-      const recorded = await new Operation(api).up(TYPE, policy);
-      await new Operation(api).up(TYPE, { ...policy, description: "Till" }, recorded);
-      expect(api.requests.every(({ status }) => status === 200)).toBe(true);
-      expect([...bodies("POST"), ...bodies("PUT")].map(({ enabled }) => enabled)).toEqual([form, form]);
+      b.api.clearRequests();
+      const recorded = await b.up(policy);
+      await b.up({ ...policy, description: "Till" }, recorded);
+      expect(b.api.requests.every(({ status }) => status === 200)).toBe(true);
+      expect([...b.bodies("POST"), ...b.bodies("PUT")].map(({ enabled }) => enabled)).toEqual([form, form]);
     },
   );
 
@@ -208,23 +125,21 @@ describe("a policy's enabled field", () => {
   ] as const)(
     "is sent as a string first, then as a boolean, if the zone has no policies (API dialect: %s, strict)",
     async (dialect, forms) => {
-      await api.close();
-      await start({ dialect, strict: true });
-      const op = new Operation(api);
+      await b.restart({ dialect, strict: true });
+      const op = b.operation();
       await op.up(TYPE, policy);
-      expect(bodies("POST").map(({ enabled }) => enabled)).toEqual(forms);
-      api.clearRequests();
+      expect(b.bodies("POST").map(({ enabled }) => enabled)).toEqual(forms);
+      b.api.clearRequests();
       await op.up(TYPE, { ...policy, description: "Second" });
-      expect(bodies("POST")).toHaveLength(1); // The operation remembers the accepted form.
+      expect(b.bodies("POST")).toHaveLength(1); // The operation remembers the accepted form.
     },
   );
 
-  const offline = { config: { "edgeguard:liveChecks": "false" } };
-  const forms = (method: string) => bodies(method).map(({ enabled }) => enabled);
+  const forms = (method: string) => b.bodies(method).map(({ enabled }) => enabled);
   /** Errors without `source.pointer`. */
   const withoutPointers = () =>
     through(
-      api,
+      b.api,
       () => undefined,
       (text) => text.replace(/"source":\{[^}]*\}/g, '"x":0'),
     );
@@ -232,9 +147,8 @@ describe("a policy's enabled field", () => {
   test.each(["openapi", "documented"] as const)(
     "is sent with the other type after a 400 without a pointer, and with the accepted type from then on (API dialect: %s)",
     async (dialect) => {
-      await api.close();
-      await start({ dialect, strict: true });
-      const op = new Operation(await withoutPointers(), offline);
+      await b.restart({ dialect, strict: true });
+      const op = new Operation(await withoutPointers(), OFFLINE);
       await op.up(TYPE, policy);
       await op.up(TYPE, { ...policy, description: "Second" });
       expect(forms("POST")).toEqual(dialect === "documented" ? ["true", "true"] : ["true", true, true]);
@@ -243,17 +157,16 @@ describe("a policy's enabled field", () => {
   );
 
   test("is sent with the type that the zone accepts, even if the zone returns the other type", async () => {
-    await api.close();
-    await start({ dialect: "openapi", strict: true });
+    await b.restart({ dialect: "openapi", strict: true });
     // Returns strings but accepts only booleans.
     const misleading = await through(
-      api,
+      b.api,
       () => undefined,
       (text) => text.replace(/"enabled":true/g, '"enabled":"true"'),
     );
-    const recorded = await new Operation(misleading, offline).up(TYPE, policy);
-    api.clearRequests();
-    const op = new Operation(misleading, offline);
+    const recorded = await new Operation(misleading, OFFLINE).up(TYPE, policy);
+    b.api.clearRequests();
+    const op = new Operation(misleading, OFFLINE);
     await op.up(TYPE, { ...policy, description: "Second" });
     await op.up(TYPE, { ...policy, description: "Till" }, recorded);
     expect([...forms("POST"), ...forms("PUT")]).toEqual(["true", true, true]);
@@ -311,7 +224,7 @@ describe("a policy's enabled field", () => {
         const errors = [{ code: 10001, message, ...(pointer === undefined ? {} : { source: { pointer } }) }];
         response.writeHead(400).end(JSON.stringify({ success: false, errors, messages: [], result: null }));
       });
-      const { message } = await new Operation(refusing, offline).failedUp(TYPE, policy);
+      const { message } = await new Operation(refusing, OFFLINE).failedUp(TYPE, policy);
       const messages = ["expected a boolean", "expected text", "no directive", "too many rules"];
       expect(messages.filter((each) => message.includes(each))).toEqual(words);
       expect(message.split(words[0])).toHaveLength(2);
@@ -325,21 +238,21 @@ describe("a policy's enabled field", () => {
       const errors = [{ code: 10001, message: "no", source: { pointer: "/value" } }];
       response.writeHead(400).end(JSON.stringify({ success: false, errors, messages: [], result: null }));
     });
-    await new Operation(pointing, offline).failedUp(TYPE, policy);
+    await new Operation(pointing, OFFLINE).failedUp(TYPE, policy);
     expect(pointing.seen.filter((each) => each.startsWith("POST"))).toHaveLength(1);
   });
 });
 
 describe("unknown fields of a policy", () => {
   test("are kept in an update, except Cloudflare's timestamps and version", async () => {
-    const recorded = await new Operation(api).up(TYPE, policy);
-    await rawSend(api, "PUT", `${path}/${recorded.id}`, {
+    const recorded = await b.up(policy);
+    await edit(recorded, {
       scope: { a: [1] },
       updated_at: "then",
       version: 3,
     });
-    await new Operation(api).up(TYPE, { ...policy, description: "Till" }, recorded);
-    const body = bodies("PUT").at(-1);
+    await b.up({ ...policy, description: "Till" }, recorded);
+    const body = b.bodies("PUT").at(-1);
     expect(body).toMatchObject({ scope: { a: [1] }, description: "Till" });
     expect(Object.keys(body ?? {}).sort()).toEqual([
       "action",
@@ -353,29 +266,29 @@ describe("unknown fields of a policy", () => {
 
   test("can be set with extra, and their drift is reported", async () => {
     const inputs = { ...policy, extra: { scope: { a: 1, b: [2] } } };
-    const recorded = await new Operation(api).up(TYPE, inputs);
+    const recorded = await b.up(inputs);
     expect(await one()).toMatchObject({ scope: { a: 1, b: [2] } });
-    expect((await new Operation(api).refresh(TYPE, recorded))?.inputs).toEqual(refreshedInputs(recorded));
-    await rawSend(api, "PUT", `${path}/${recorded.id}`, { scope: { a: 9 }, other: 1 });
-    const refreshed = await new Operation(api).refresh(TYPE, recorded);
-    expect(refreshed?.inputs["extra"]).toEqual({ scope: { a: 9 } });
-    await new Operation(api).up(TYPE, inputs, refreshed);
+    expect((await b.refresh(recorded)).inputs).toEqual(refreshedInputs(recorded));
+    await edit(recorded, { scope: { a: 9 }, other: 1 });
+    const refreshed = await b.refresh(recorded);
+    expect(refreshed.inputs["extra"]).toEqual({ scope: { a: 9 } });
+    await b.up(inputs, refreshed);
     expect(await one()).toMatchObject({ scope: { a: 1, b: [2] }, other: 1 });
   });
 
   test("are omitted from the next update if they're removed from extra", async () => {
-    const recorded = await new Operation(api).up(TYPE, { ...policy, extra: { scope: 1, level: 2 } });
-    await rawSend(api, "PUT", `${path}/${recorded.id}`, { other: 3 });
-    const changed = await new Operation(api).up(TYPE, { ...policy, extra: { level: 2 } }, recorded);
-    expect(bodies("PUT").at(-1)).toMatchObject({ level: 2, other: 3 });
-    expect(bodies("PUT").at(-1)).not.toHaveProperty("scope");
+    const recorded = await b.up({ ...policy, extra: { scope: 1, level: 2 } });
+    await edit(recorded, { other: 3 });
+    const changed = await b.up({ ...policy, extra: { level: 2 } }, recorded);
+    expect(b.bodies("PUT").at(-1)).toMatchObject({ level: 2, other: 3 });
+    expect(b.bodies("PUT").at(-1)).not.toHaveProperty("scope");
     expect(changed.outputs["extra"]).toEqual({ level: 2 });
   });
 
   test.each(["id", "description", "action", "expression", "enabled", "value"])(
     "can't include %s, which has its own argument",
     async (name) => {
-      expect(await new Operation(api).refusals(TYPE, { ...policy, extra: { [name]: "x" } })).toEqual([
+      expect(await b.refusals({ ...policy, extra: { [name]: "x" } })).toEqual([
         `extra.${name}: has its own argument. Set that argument instead of extra`,
       ]);
     },
@@ -385,8 +298,8 @@ describe("unknown fields of a policy", () => {
 describe("a PageShieldPolicy in a zone with policies", () => {
   test("adopts a policy without a write if every field matches, and the preview says what a destroy will do", async () => {
     const id = await createElsewhere({ value: "script-src cdn.example.com 'self'", enabled: "true" });
-    api.clearRequests();
-    const op = new Operation(api);
+    b.api.clearRequests();
+    const op = b.operation();
     const adopted = { object: `policy ${id} in zone ${policy.zoneId}`, onDestroy: "deletes it" };
     expect((await op.preview(TYPE, policy)).inputs["adopted"]).toEqual(adopted);
     const line = `edgeguard: PageShieldPolicy "Checkout" adopts the existing ${adopted.object}, which matches the program. Destroying the resource deletes it.`;
@@ -397,21 +310,18 @@ describe("a PageShieldPolicy in a zone with policies", () => {
       line,
       expect.stringContaining("the older entry is left over from an interrupted rename"),
     ]);
-    expect(sent(api, "POST", "PUT")).toEqual([]);
+    expect(b.sent("POST", "PUT")).toEqual([]);
   });
 
   test("stays recorded as adopted after refreshes and updates, even without live checks", async () => {
     await createElsewhere();
-    const recorded = await new Operation(api, { config: { "edgeguard:liveChecks": "false" } }).up(
-      TYPE,
-      policy,
-    );
+    const recorded = await b.operation(OFFLINE).up(TYPE, policy);
     const adopted = { object: expect.stringContaining("policy ") as string, onDestroy: "deletes it" };
     expect(recorded.inputs).not.toHaveProperty("adopted");
     expect(recorded.outputs["adopted"]).toEqual(adopted);
-    const refreshed = await new Operation(api).refresh(TYPE, recorded);
-    expect(refreshed?.inputs["adopted"]).toEqual(adopted);
-    const changed = await new Operation(api).up(TYPE, { ...policy, action: "allow" }, refreshed);
+    const refreshed = await b.refresh(recorded);
+    expect(refreshed.inputs["adopted"]).toEqual(adopted);
+    const changed = await b.up({ ...policy, action: "allow" }, refreshed);
     expect(changed).toMatchObject({ inputs: { adopted }, outputs: { adopted } });
   });
 
@@ -423,7 +333,7 @@ describe("a PageShieldPolicy in a zone with policies", () => {
     ["value", "script-src 'none'"],
   ])("leaves a policy alone if it differs in %s", async (key, value) => {
     const id = await createElsewhere({ [key]: value });
-    const op = new Operation(api);
+    const op = b.operation();
     const recorded = await op.up(TYPE, policy);
     expect(recorded.id).not.toBe(id);
     expect(await stored()).toHaveLength(2);
@@ -438,22 +348,20 @@ describe("a PageShieldPolicy in a zone with policies", () => {
   });
 
   test("warns about a policy that an interrupted create may have left, and adopts it with adopt: takeOver", async () => {
-    const left = await new Operation(api).up(TYPE, { ...policy, value: "script-src 'none'" }); // Not recorded in state.
-    const op = new Operation(api);
-    await op.preview(TYPE, policy);
-    expect(op.warned).toEqual([
+    const left = await b.up({ ...policy, value: "script-src 'none'" }); // Not recorded in state.
+    expect(await b.warnings(policy)).toEqual([
       expect.stringContaining(
         `An interrupted \`pulumi up\` of this resource may have created policy ${left.id}.`,
       ),
     ]);
-    const takeOver = new Operation(api);
+    const takeOver = b.operation();
     expect((await takeOver.up(TYPE, { ...policy, adopt: "takeOver" })).id).toBe(left.id);
     expect(takeOver.warned).toEqual([]);
   });
 
   test("adopts and updates a policy that lacks a field declared in extra", async () => {
     const id = await createElsewhere();
-    const recorded = await new Operation(api).up(TYPE, { ...policy, extra: { scope: 1 } });
+    const recorded = await b.up({ ...policy, extra: { scope: 1 } });
     expect(recorded.id).toBe(id);
     expect(await stored()).toMatchObject([{ id, scope: 1 }]);
   });
@@ -461,10 +369,10 @@ describe("a PageShieldPolicy in a zone with policies", () => {
   test('with adopt: "never", fails the preview and the update, and names the policy\'s ID', async () => {
     const id = await createElsewhere();
     const inputs = { ...policy, adopt: "never" };
-    expect(await new Operation(api).refusals(TYPE, inputs)).toEqual([
+    expect(await b.refusals(inputs)).toEqual([
       expect.stringMatching(`^adopt: zone .* already has a policy .*${id}.* prevents adopting it`),
     ]);
-    const offline = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
+    const offline = b.operation(OFFLINE);
     const { message } = await offline.failedUp(TYPE, inputs);
     expect(message).toContain(id);
     expect(message).toContain('set adopt: "ifEqual"');
@@ -473,7 +381,7 @@ describe("a PageShieldPolicy in a zone with policies", () => {
 
   test('with adopt: "takeOver", adopts and changes a policy with the same description', async () => {
     const id = await createElsewhere({ action: "allow", scope: 7 });
-    const op = new Operation(api);
+    const op = b.operation();
     const recorded = await op.up(TYPE, { ...policy, adopt: "takeOver" });
     expect(recorded).toMatchObject({
       id,
@@ -488,9 +396,9 @@ describe("a PageShieldPolicy in a zone with policies", () => {
   test('with adopt: "takeOver", leaves a policy alone if another one is equal in all fields', async () => {
     await createElsewhere({ action: "allow" });
     const id = await createElsewhere();
-    api.clearRequests();
-    expect((await new Operation(api).up(TYPE, { ...policy, adopt: "takeOver" })).id).toBe(id);
-    expect(sent(api, "PUT", "POST")).toEqual([]);
+    b.api.clearRequests();
+    expect((await b.up({ ...policy, adopt: "takeOver" })).id).toBe(id);
+    expect(b.sent("PUT", "POST")).toEqual([]);
   });
 
   test.each([
@@ -500,7 +408,7 @@ describe("a PageShieldPolicy in a zone with policies", () => {
     "fails the preview if several policies could be adopted with adopt: %j, and lists all IDs",
     async (adopt, more, likeness) => {
       const ids = [await createElsewhere(more), await createElsewhere(more)];
-      const [reason] = await new Operation(api).refusals(TYPE, { ...policy, adopt });
+      const [reason] = await b.refusals({ ...policy, adopt });
       expect(reason).toContain(`zone ${policy.zoneId} has 2 policies`);
       expect(reason).toContain(
         `${likeness}, and only one can be adopted: ${ids.join(", ")}. Delete all but one`,
@@ -509,9 +417,9 @@ describe("a PageShieldPolicy in a zone with policies", () => {
   );
 
   test("ignores other policies if it already has its own policy", async () => {
-    const recorded = await new Operation(api).up(TYPE, { ...policy, adopt: "never" });
+    const recorded = await b.up({ ...policy, adopt: "never" });
     await createElsewhere({ description: "Till" });
-    const op = new Operation(api);
+    const op = b.operation();
     await op.up(TYPE, { ...policy, description: "Till", adopt: "never" }, recorded);
     expect(await stored()).toHaveLength(2);
   });
@@ -519,8 +427,8 @@ describe("a PageShieldPolicy in a zone with policies", () => {
 
 describe("an interrupted create of a policy", () => {
   const create = async (kind: "dropBefore" | "dropAfter" | "truncated") => {
-    api.fault({ match: { method: "POST" }, kind });
-    const op = new Operation(api, { config: { "edgeguard:liveChecks": "false" }, inNoTime: api });
+    b.api.fault({ match: { method: "POST" }, kind });
+    const op = b.operation({ ...OFFLINE, inNoTime: b.api });
     return { recorded: await op.up(TYPE, policy), op };
   };
 
@@ -529,7 +437,7 @@ describe("an interrupted create of a policy", () => {
     async (kind) => {
       const { recorded, op } = await create(kind);
       expect((await stored()).map(({ id }) => id)).toEqual([recorded.id]);
-      expect(bodies("POST")).toHaveLength(1);
+      expect(b.bodies("POST")).toHaveLength(1);
       expect(op.said.join()).toContain("was lost, but Cloudflare created it, and this update uses it");
     },
   );
@@ -537,78 +445,71 @@ describe("an interrupted create of a policy", () => {
   test("creates one policy if the request was lost", async () => {
     const { recorded } = await create("dropBefore");
     expect((await stored()).map(({ id }) => id)).toEqual([recorded.id]);
-    expect(bodies("POST")).toHaveLength(2);
+    expect(b.bodies("POST")).toHaveLength(2);
   });
 
   test.each([500, 503])("creates one policy if the API returned %i without creating it", async (status) => {
-    api.fault({ match: { method: "POST" }, kind: "status", status });
-    const recorded = await new Operation(api, { inNoTime: api }).up(TYPE, policy);
+    b.api.fault({ match: { method: "POST" }, kind: "status", status });
+    const recorded = await b.operation({ inNoTime: b.api }).up(TYPE, policy);
     expect((await stored()).map(({ id }) => id)).toEqual([recorded.id]);
   });
 
   test("creates one policy if the API returned 500 after creating it", async () => {
-    const proxy = await through(api, (method) => (method === "POST" ? 500 : undefined));
+    const proxy = await through(b.api, (method) => (method === "POST" ? 500 : undefined));
     const recorded = await new Operation(proxy).up(TYPE, policy);
     expect((await stored()).map(({ id }) => id)).toEqual([recorded.id]);
-    expect(bodies("POST")).toHaveLength(1);
+    expect(b.bodies("POST")).toHaveLength(1);
   });
 
   describe("with a lost response and a lagging list", () => {
     const lagging = async (readLagMs: number) => {
-      await api.close();
-      await start({ readLagMs });
-      api.fault({ match: { method: "POST" }, kind: "dropAfter" });
-      return new Operation(api, { inNoTime: api });
+      await b.restart({ readLagMs });
+      b.api.fault({ match: { method: "POST" }, kind: "dropAfter" });
+      return b.operation({ inNoTime: b.api });
     };
     /** The policies, once the list is up to date. */
     const settled = async () => {
-      api.advance(60_000);
+      b.api.advance(60_000);
       return (await stored()).map(({ id }) => id);
     };
 
     test.each([4_000, 5_000, 8_000])("waits for a list that lags by %i ms", async (readLagMs) => {
       const recorded = await (await lagging(readLagMs)).up(TYPE, policy);
       expect(await settled()).toEqual([recorded.id]);
-      expect(bodies("POST")).toHaveLength(1);
+      expect(b.bodies("POST")).toHaveLength(1);
     });
 
     test("warns that there may be two policies if the list lags for longer, and doesn't wait for the list", async () => {
       const op = await lagging(12_000);
       const recorded = await op.up(TYPE, policy);
-      expect(sent(api).at(-1)).toBe("POST /policies");
+      expect(b.sent().at(-1)).toBe("POST /policies");
       const [first, second] = await settled();
       expect(first).toBeDefined();
       expect(recorded.id).toBe(second);
       expect(op.warned).toEqual([
-        `edgeguard: policy "Checkout" was created by a second request, after the response to the first was lost. If Cloudflare applied both, ${path} has two: delete the other one.`,
+        `edgeguard: policy "Checkout" was created by a second request, after the response to the first was lost. If Cloudflare applied both, ${PATH} has two: delete the other one.`,
       ]);
     });
 
     test("finds the policy that the first request created if the second request fails", async () => {
       const op = await lagging(12_000);
       const refuse = () =>
-        api.fault({ match: { method: "POST" }, kind: "status", status: 403, message: "quota" });
+        b.api.fault({ match: { method: "POST" }, kind: "status", status: 403, message: "quota" });
       refuse();
       const recorded = await op.up(TYPE, policy);
       expect(await settled()).toEqual([recorded.id]);
     });
   });
 
-  test("creates one policy if the previous operation was killed between the POST and recording it", async () => {
-    await new Operation(api).up(TYPE, policy);
-    const next = await new Operation(api).up(TYPE, policy);
-    expect((await stored()).map(({ id }) => id)).toEqual([next.id]);
-  });
-
   test("gives up if the API keeps returning 503", async () => {
-    const op = new Operation(api, {
+    const op = b.operation({
       config: { "edgeguard:liveChecks": "false", "edgeguard:maxRetries": "1" },
-      inNoTime: api,
+      inNoTime: b.api,
     });
-    api.fault({ match: { method: "POST" }, kind: "status", status: 503, times: 50 });
+    b.api.fault({ match: { method: "POST" }, kind: "status", status: 503, times: 50 });
     const failure = await failureOf(op.up(TYPE, policy));
     expect(failure.message).toContain('Creating policy "Checkout" in zone');
-    expect(bodies("POST")).toHaveLength(2); // The first and one retry, after looking for the policy.
+    expect(b.bodies("POST")).toHaveLength(2); // The first and one retry, after looking for the policy.
     expect(await stored()).toEqual([]);
   });
 });
@@ -616,9 +517,8 @@ describe("an interrupted create of a policy", () => {
 describe("the output logged", () => {
   const enforced = { action: "allow", expression: "true" };
   const logged = async (more: object, previous?: Recorded): Promise<unknown> =>
-    (await new Operation(api).preview(TYPE, { ...policy, ...more }, previous)).inputs["logged"];
-  const up = (more: object, previous?: Recorded): Promise<Recorded> =>
-    new Operation(api).up(TYPE, { ...policy, ...more }, previous);
+    (await b.preview({ ...policy, ...more }, previous)).inputs["logged"];
+  const up = (more: object, previous?: Recorded): Promise<Recorded> => b.up({ ...policy, ...more }, previous);
 
   test("is true if the policy was a log policy first, and stays true while the policy changes", async () => {
     const logging = await up({});
@@ -626,7 +526,7 @@ describe("the output logged", () => {
     const blocking = await up(enforced, logging);
     expect(blocking.outputs["logged"]).toBe(true);
     expect(await logged({ ...enforced, description: "Till" }, blocking)).toBe(true);
-    const refreshed = await new Operation(api).refresh(TYPE, blocking);
+    const refreshed = await b.refresh(blocking);
     expect(await logged(enforced, { ...blocking, ...refreshed })).toBe(true);
     const disabled = await up({ ...enforced, enabled: false }, blocking);
     expect(await logged(enforced, disabled)).toBe(true);
@@ -638,7 +538,7 @@ describe("the output logged", () => {
     expect(await logged({ ...enforced, description: "Till" }, blocking)).toBe(false);
     const silent = await up({ description: "Silent", enabled: false });
     expect(await logged({ ...enforced, description: "Silent" }, silent)).toBe(false);
-    const zoneId = api.zones.blog; // Another zone has other scripts.
+    const zoneId = zones.blog; // Another zone has other scripts.
     expect(await logged({ ...enforced, zoneId }, await up({ description: "Here" }))).toBe(false);
   });
 
@@ -654,9 +554,9 @@ describe("the output logged", () => {
 });
 
 describe("wouldBlock", () => {
-  const shop = () => ({ ...policy, zoneId: api.zones.shop, action: "allow" });
+  const shop = () => ({ ...policy, zoneId: zones.shop, action: "allow" });
   const wouldBlock = async (more: object, previous?: Recorded) =>
-    blockedIn((await new Operation(api).preview(TYPE, { ...shop(), ...more }, previous)).inputs);
+    blockedIn((await b.preview({ ...shop(), ...more }, previous)).inputs);
   const blockedIn = ({ impact }: Readonly<Record<string, unknown>>): WouldBlock | undefined =>
     (impact as { wouldBlock?: WouldBlock }).wouldBlock;
   const digest = expect.stringMatching(/^[0-9a-f]{32}$/) as string;
@@ -665,7 +565,7 @@ describe("wouldBlock", () => {
   test("counts the scripts on the covered pages by URL, and lists the first five", async () => {
     const everywhere = await wouldBlock({ expression: "true", value: "script-src 'none'" });
     const all = "per_page=100&exclude_duplicates=false&exclude_cdn_cgi=false";
-    const { result } = await rawGet(api, `/zones/${api.zones.shop}/page_shield/scripts?${all}`);
+    const { result } = await rawGet(b.api, `/zones/${zones.shop}/page_shield/scripts?${all}`);
     const found = result as {
       url: string;
       host: string;
@@ -700,7 +600,7 @@ describe("wouldBlock", () => {
     expect(urls.filter(isMalicious)).not.toEqual([]);
     const everything = expected(urls);
     expect(everywhere).toEqual({ seen: new Set(urls).size, scripts: everything, newly: everything });
-    expect(api.requests.find(({ path }) => path.endsWith("/scripts"))?.query).toMatchObject({
+    expect(b.api.requests.find(({ path }) => path.endsWith("/scripts"))?.query).toMatchObject({
       exclude_duplicates: "false",
       exclude_cdn_cgi: "false",
       order_by: "first_seen_at",
@@ -726,7 +626,7 @@ describe("wouldBlock", () => {
       url: "https://cdn.example/x.js",
       host,
     }));
-    api.detect(api.zones.shop, { scripts: twice }, "replace");
+    b.api.detect(zones.shop, { scripts: twice }, "replace");
     expect(await wouldBlock({ expression: "true", value: "script-src 'self'" })).toMatchObject({
       seen: 1,
       scripts: { count: 1, urls: ["https://cdn.example/x.js"] },
@@ -735,8 +635,8 @@ describe("wouldBlock", () => {
 
   test("hides the username and the values of query parameters, which may be credentials", async () => {
     const url = "https://canary:canary@cdn.example/x.js?key=canary&v#canary";
-    api.detect(api.zones.shop, { scripts: [{ url, host: "shop.example" }] }, "replace");
-    const op = new Operation(api);
+    b.api.detect(zones.shop, { scripts: [{ url, host: "shop.example" }] }, "replace");
+    const op = b.operation();
     const { inputs } = await op.preview(TYPE, { ...shop(), expression: "true", value: "script-src 'self'" });
     expect(blockedIn(inputs)).toMatchObject({
       scripts: { urls: ["https://[secret]@cdn.example/x.js?key=…&…"] },
@@ -747,7 +647,7 @@ describe("wouldBlock", () => {
   test("has a digest of all blocked URLs, not only of the five that are listed", async () => {
     const blocking = async (...names: string[]): Promise<Blocked> => {
       const scripts = names.map((name) => ({ url: `https://cdn.example/${name}.js`, host: "shop.example" }));
-      api.detect(api.zones.shop, { scripts }, "replace");
+      b.api.detect(zones.shop, { scripts }, "replace");
       const blocked = await wouldBlock({ expression: "true", value: "script-src 'self'" });
       if (blocked === undefined) throw new Error("the preview didn't look");
       return blocked.scripts;
@@ -760,7 +660,7 @@ describe("wouldBlock", () => {
   });
 
   test("is 0 if everything is allowed, and the preview says how many scripts were seen", async () => {
-    const op = new Operation(api);
+    const op = b.operation();
     const expression = 'http.host in {"account.shop.example" "checkout.shop.example"}';
     const { inputs } = await op.preview(TYPE, {
       ...shop(),
@@ -778,7 +678,7 @@ describe("wouldBlock", () => {
     ["enabled", false],
   ])("is absent if %s is %j, and no scripts are read", async (name, value) => {
     expect(await wouldBlock({ [name]: value })).toBeUndefined();
-    expect(sent(api)).toEqual(["GET /policies"]);
+    expect(b.sent()).toEqual(["GET /policies"]);
   });
 
   test.each([
@@ -793,7 +693,7 @@ describe("wouldBlock", () => {
       "It has seen scripts on account.shop.example, checkout.shop.example, www.shop.example.",
     ],
   ])("comes with a warning about a host without detections: %s", async (expression, where, advice) => {
-    const op = new Operation(api);
+    const op = b.operation();
     await op.preview(TYPE, { ...shop(), expression, value: "script-src 'none'" });
     const [warning, ...more] = op.warned;
     expect(more).toEqual([]);
@@ -803,13 +703,13 @@ describe("wouldBlock", () => {
 
   test("comes with a single warning about many hosts without detections", async () => {
     const hosts = Array.from({ length: 40 }, (_, index) => `"shop${index}.example"`);
-    const op = new Operation(api);
-    await op.preview(TYPE, {
-      ...shop(),
-      expression: `http.host in {${hosts.join(" ")}}`,
-      value: "script-src 'none'",
-    });
-    expect(op.warned).toEqual([
+    expect(
+      await b.warnings({
+        ...shop(),
+        expression: `http.host in {${hosts.join(" ")}}`,
+        value: "script-src 'none'",
+      }),
+    ).toEqual([
       expect.stringContaining(
         "has seen no active scripts on 40 of the policy's hosts (shop0.example, shop1.example, shop2.example, shop3.example, shop4.example, …),",
       ),
@@ -817,7 +717,7 @@ describe("wouldBlock", () => {
   });
 
   test("is 0, with a warning, if Page Shield has seen no scripts at all", async () => {
-    const op = new Operation(api);
+    const op = b.operation();
     const { inputs } = await op.preview(TYPE, { ...policy, action: "allow" });
     expect(blockedIn(inputs)).toEqual({ seen: 0, scripts: NONE, newly: NONE });
     expect(op.said).toEqual([]);
@@ -832,8 +732,8 @@ describe("wouldBlock", () => {
     ...more,
   });
   const detect = (): void =>
-    api.detect(
-      api.zones.shop,
+    b.api.detect(
+      zones.shop,
       {
         scripts: [
           cdn("old"),
@@ -850,7 +750,7 @@ describe("wouldBlock", () => {
   test("tells what's newly blocked from what the enforced policy blocks already, malicious scripts first", async () => {
     detect();
     const strict = { ...everywhere, value: "script-src https://new.example" };
-    const recorded = await new Operation(api).up(TYPE, { ...shop(), ...strict });
+    const recorded = await b.up({ ...shop(), ...strict });
     expect(blockedIn(recorded.outputs)).toMatchObject({
       scripts: {
         count: 3,
@@ -871,9 +771,9 @@ describe("wouldBlock", () => {
   test("counts everything as newly blocked if the policy only logged, or covers more pages than before", async () => {
     detect();
     const value = "script-src 'self'";
-    const logging = await new Operation(api).up(TYPE, { ...shop(), ...everywhere, value, action: "log" });
+    const logging = await b.up({ ...shop(), ...everywhere, value, action: "log" });
     expect(await wouldBlock({ ...everywhere, value }, logging)).toMatchObject({ newly: { count: 4 } });
-    const elsewhere = await new Operation(api).up(TYPE, {
+    const elsewhere = await b.up({
       ...shop(),
       description: "elsewhere",
       value,
@@ -885,10 +785,10 @@ describe("wouldBlock", () => {
 
   test("compares connections as it does scripts, and reads them only for a policy that restricts them", async () => {
     detect();
-    const recorded = await new Operation(api).up(TYPE, { ...shop(), ...everywhere });
+    const recorded = await b.up({ ...shop(), ...everywhere });
     expect(recorded.outputs["impact"]).not.toHaveProperty("wouldBlock.connections");
-    expect(sent(api).filter((each) => each.includes("connections"))).toEqual([]);
-    const op = new Operation(api);
+    expect(b.sent().filter((each) => each.includes("connections"))).toEqual([]);
+    const op = b.operation();
     const { inputs } = await op.preview(
       TYPE,
       { ...shop(), ...everywhere, value: `${everywhere.value}; connect-src 'none'` },
@@ -914,14 +814,14 @@ describe("wouldBlock", () => {
     ["script-src 'self'; connect-src 'self'; upgrade-insecure-requests", undefined],
   ])("warns that nobody knows what %j blocks of what Page Shield doesn't report", async (value, named) => {
     const warningsOf = async (previous?: Recorded): Promise<string[]> => {
-      const op = new Operation(api);
+      const op = b.operation();
       await op.preview(TYPE, { ...shop(), expression: "true", value }, previous);
       return op.warned.filter((warning) => warning.includes("nobody knows"));
     };
     const warned =
       named === undefined ? [] : [expect.stringContaining(`nobody knows what ${named} would block`)];
     expect(await warningsOf()).toEqual(warned);
-    const logging = await new Operation(api).up(TYPE, {
+    const logging = await b.up({
       ...shop(),
       expression: "true",
       value,
@@ -931,7 +831,7 @@ describe("wouldBlock", () => {
   });
 
   test("is absent, with a warning, for a policy with 'strict-dynamic'", async () => {
-    const op = new Operation(api);
+    const op = b.operation();
     const value = "script-src 'strict-dynamic' 'sha256-abc'";
     const { inputs } = await op.preview(TYPE, { ...shop(), expression: "true", value });
     expect(blockedIn(inputs)).toBeUndefined();
@@ -943,22 +843,22 @@ describe("wouldBlock", () => {
 
   test("is recorded, and computed again only if the policy changes", async () => {
     const inputs = { ...shop(), expression: "true", value: "script-src 'self'" };
-    const recorded = await new Operation(api).up(TYPE, inputs);
+    const recorded = await b.up(inputs);
     const before = blockedIn(recorded.outputs);
     const count = before?.scripts.count ?? 0;
     expect(count).toBeGreaterThan(0);
     expect(blockedIn(recorded.inputs)).toEqual(before);
-    api.detect(api.zones.shop, { scripts: [{ url: "https://new.example/x.js" }] });
-    api.clearRequests();
-    expect(await new Operation(api).up(TYPE, inputs, recorded)).toEqual({
+    b.api.detect(zones.shop, { scripts: [{ url: "https://new.example/x.js" }] });
+    b.api.clearRequests();
+    expect(await b.up(inputs, recorded)).toEqual({
       ...recorded,
       inputs: refreshedInputs(recorded),
     });
-    expect(sent(api)).toEqual([]);
-    const refreshed = await new Operation(api).refresh(TYPE, recorded);
-    expect(refreshed?.inputs).not.toHaveProperty("impact");
-    expect(refreshed?.outputs["impact"]).toEqual(recorded.outputs["impact"]);
-    expect(await new Operation(api).preview(TYPE, inputs, refreshed)).toMatchObject({ step: "same" });
+    expect(b.sent()).toEqual([]);
+    const refreshed = await b.refresh(recorded);
+    expect(refreshed.inputs).not.toHaveProperty("impact");
+    expect(refreshed.outputs["impact"]).toEqual(recorded.outputs["impact"]);
+    expect(await b.step(inputs, refreshed)).toBe("same");
     expect(await wouldBlock({ ...inputs, description: "Till" }, recorded)).toMatchObject({
       scripts: { count: count + 1 },
       newly: NONE,
@@ -967,10 +867,10 @@ describe("wouldBlock", () => {
 
   test("doesn't cause an update if it alone differs", async () => {
     const inputs = { ...shop(), expression: "true", value: "script-src 'self'" };
-    const recorded = await new Operation(api).up(TYPE, inputs);
+    const recorded = await b.up(inputs);
     for (const impact of [undefined, { operation: "check", revision: 9, seen: [] }]) {
       const other = { ...recorded, outputs: { ...recorded.outputs, impact } };
-      expect(await new Operation(api).preview(TYPE, inputs, other)).toMatchObject({ step: "same" });
+      expect(await b.step(inputs, other)).toBe("same");
     }
   });
 
@@ -981,8 +881,8 @@ describe("wouldBlock", () => {
       seen: ["wouldBlock"],
       wouldBlock: { seen: 7 },
     };
-    const own = await new Operation(api).check(TYPE, policy);
-    expect(await new Operation(api).check(TYPE, { ...policy, impact })).toEqual(own);
+    const own = await b.operation().check(TYPE, policy);
+    expect(await b.operation().check(TYPE, { ...policy, impact })).toEqual(own);
     expect(own.inputs["impact"]).toEqual({ operation: "check", revision: 1, seen: ["existingPolicy"] });
   });
 });
@@ -990,14 +890,12 @@ describe("wouldBlock", () => {
 describe("the preview of a second enforced allow policy", () => {
   beforeEach(() => {
     const script = { url: "https://cdn.example.com/a.js", host: "www.empty.example" };
-    api.detect(api.zones.empty, { scripts: [script] });
+    b.api.detect(zones.empty, { scripts: [script] });
   });
 
   test("warns, with the ID of the first policy", async () => {
     const id = await createElsewhere({ action: "allow", description: "First" });
-    const op = new Operation(api);
-    await op.preview(TYPE, { ...policy, action: "allow" });
-    expect(op.warned).toEqual([
+    expect(await b.warnings({ ...policy, action: "allow" })).toEqual([
       `edgeguard: policy "Checkout": zone ${policy.zoneId} already enforces another allow policy: ${id} "First". ` +
         "Browsers apply every policy on a page, so visitors get only the scripts that all of them allow.",
     ]);
@@ -1007,7 +905,7 @@ describe("the preview of a second enforced allow policy", () => {
     const other = await createElsewhere({ action: "allow", description: "First" });
     const alike = await createElsewhere({ action: "allow", value: "script-src 'none'" });
     for (const liveChecks of ["true", "false"]) {
-      const op = new Operation(api, { config: { "edgeguard:liveChecks": liveChecks } });
+      const op = b.operation({ config: { "edgeguard:liveChecks": liveChecks } });
       await op.up(TYPE, { ...policy, action: "allow", description: "Checkout" });
       expect(op.warned).toEqual([
         `edgeguard: policy "Checkout": zone ${policy.zoneId} already enforces 2 allow policies: ${alike} "Checkout" (same description, differs in value), ${other} "First". ` +
@@ -1015,21 +913,19 @@ describe("the preview of a second enforced allow policy", () => {
           `An interrupted \`pulumi up\` of this resource may have created policy ${alike}. Set adopt: "takeOver" to change it instead of creating a second policy.`,
       ]);
       const [, , second] = await stored();
-      await rawSend(api, "DELETE", `${path}/${String(second?.["id"])}`);
+      await rawSend(b.api, "DELETE", `${PATH}/${String(second?.["id"])}`);
     }
-    const takeOver = new Operation(api);
-    await takeOver.preview(TYPE, { ...policy, action: "allow", adopt: "takeOver" });
-    expect(takeOver.warned).toEqual([expect.stringContaining(`another allow policy: ${other} "First".`)]);
+    expect(await b.warnings({ ...policy, action: "allow", adopt: "takeOver" })).toEqual([
+      expect.stringContaining(`another allow policy: ${other} "First".`),
+    ]);
   });
 
   test("warns about a policy with the same description when the resource's own value changes", async () => {
-    const recorded = await new Operation(api).up(TYPE, { ...policy, action: "allow" });
+    const recorded = await b.up({ ...policy, action: "allow" });
     const twin = await createElsewhere({ action: "allow", value: "script-src 'none'" });
-    const op = new Operation(api);
-    await op.preview(TYPE, { ...policy, action: "allow", value: "script-src https://*.example" }, recorded);
-    expect(op.warned).toEqual([
-      expect.stringContaining(`another allow policy: ${twin} "Checkout" (same description`),
-    ]);
+    expect(
+      await b.warnings({ ...policy, action: "allow", value: "script-src https://*.example" }, recorded),
+    ).toEqual([expect.stringContaining(`another allow policy: ${twin} "Checkout" (same description`)]);
   });
 
   test.each([
@@ -1039,14 +935,12 @@ describe("the preview of a second enforced allow policy", () => {
     ["this one only logs", {}, { action: "log" }],
   ])("doesn't warn if %s", async (_why, other, own) => {
     await createElsewhere({ action: "allow", description: "First", ...other });
-    const op = new Operation(api);
-    await op.preview(TYPE, { ...policy, action: "allow", ...own });
-    expect(op.warned).toEqual([]);
+    expect(await b.warnings({ ...policy, action: "allow", ...own })).toEqual([]);
   });
 
   test("never warns about the changed policy itself", async () => {
-    const recorded = await new Operation(api).up(TYPE, { ...policy, action: "allow" });
-    const op = new Operation(api);
+    const recorded = await b.up({ ...policy, action: "allow" });
+    const op = b.operation();
     await op.up(TYPE, { ...policy, action: "allow", description: "Till" }, recorded);
     expect(op.warned).toEqual([]);
   });
@@ -1060,12 +954,12 @@ describe("a PageShieldPolicy after a manual change", () => {
     ["enabled", false, false],
     ["value", "script-src 'none'", "script-src 'none'"],
   ])("shows and corrects drift in %s", async (key, value, shown) => {
-    const recorded = await new Operation(api).up(TYPE, policy);
-    await rawSend(api, "PUT", `${path}/${recorded.id}`, { [key]: value });
-    const refreshed = await new Operation(api).refresh(TYPE, recorded);
-    expect(refreshed?.inputs).toEqual({ ...refreshedInputs(recorded), [key]: shown });
+    const recorded = await b.up(policy);
+    await edit(recorded, { [key]: value });
+    const refreshed = await b.refresh(recorded);
+    expect(refreshed.inputs).toEqual({ ...refreshedInputs(recorded), [key]: shown });
     expect(driftOf(TYPE, recorded, refreshed)?.changes.map(({ property }) => property)).toEqual([key]);
-    await new Operation(api).up(TYPE, policy, refreshed);
+    await b.up(policy, refreshed);
     const fields = omit(policy, ["zoneId"]);
     expect(await one()).toEqual({ ...fields, enabled: true, id: recorded.id });
   });
@@ -1078,51 +972,39 @@ describe("a PageShieldPolicy after a manual change", () => {
     ["description", null, ""],
     ["expression", "", ""],
   ])("shows drift of %s to %j, corrects it, and can destroy the policy", async (key, value, shown) => {
-    const recorded = await new Operation(api).up(TYPE, policy);
-    const { result } = await rawGet(api, `${path}/${recorded.id}`);
-    const body = JSON.stringify({ success: true, result: { ...(result as object), [key]: value } });
-    const drifted = () =>
-      api.fault({
-        match: { method: "GET" },
-        kind: "raw",
-        status: 200,
-        body,
-        contentType: "application/json",
-      });
+    const recorded = await b.up(policy);
+    const { result } = await rawGet(b.api, `${PATH}/${recorded.id}`);
+    const drifted = () => answerWith(b.api, { method: "GET" }, { ...(result as object), [key]: value });
     drifted();
-    const refreshed = (await new Operation(api).refresh(TYPE, recorded)) as Recorded;
+    const refreshed = await b.refresh(recorded);
     expect(refreshed.inputs).toEqual({ ...refreshedInputs(recorded), [key]: shown });
     expect(driftOf(TYPE, recorded, refreshed)?.changes).toMatchObject([{ property: key }]);
     drifted();
-    expect((await new Operation(api).refresh(TYPE, refreshed))?.inputs).toEqual(refreshedInputs(refreshed));
+    expect((await b.refresh(refreshed)).inputs).toEqual(refreshedInputs(refreshed));
     drifted();
-    const corrected = await new Operation(api, { config: { "edgeguard:liveChecks": "false" } }).up(
-      TYPE,
-      policy,
-      refreshed,
-    );
+    const corrected = await b.operation(OFFLINE).up(TYPE, policy, refreshed);
     expect(omit(corrected.outputs, ["impact"])).toEqual(omit(recorded.outputs, ["impact"]));
-    expect(bodies("PUT")).toHaveLength(1);
-    await new Operation(api).destroy(TYPE, refreshed);
+    expect(b.bodies("PUT")).toHaveLength(1);
+    await b.destroy(refreshed);
     expect(await stored()).toEqual([]);
   });
 });
 
 describe("when Cloudflare rejects a request, or may reject it,", () => {
   test("a create reports an entitlement error, with advice", async () => {
-    const op = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
-    const { message, recorded } = await op.failedUp(TYPE, { ...policy, zoneId: api.zones.free });
+    const op = b.operation(OFFLINE);
+    const { message, recorded } = await op.failedUp(TYPE, { ...policy, zoneId: zones.free });
     expect(message).toContain(
       "exceeded the maximum number of rules in the phase http_response_page_shield: 1 out of 0 [code 10011]",
     );
     expect(message).toContain("make sure your plan includes Page Shield policies");
     expect(recorded).toBeUndefined();
-    expect(bodies("POST").map(({ enabled }) => enabled)).toEqual(["true", true]); // The 400 has no pointer.
+    expect(b.bodies("POST").map(({ enabled }) => enabled)).toEqual(["true", true]); // The 400 has no pointer.
   });
 
   test("the preview only warns if it can't compute wouldBlock", async () => {
-    const op = new Operation(api);
-    expect(await op.preview(TYPE, { ...policy, zoneId: api.zones.free, action: "allow" })).toMatchObject({
+    const op = b.operation();
+    expect(await op.preview(TYPE, { ...policy, zoneId: zones.free, action: "allow" })).toMatchObject({
       step: "create",
     });
     expect(op.warned).toEqual([
@@ -1131,9 +1013,7 @@ describe("when Cloudflare rejects a request, or may reject it,", () => {
   });
 
   test("the preview warns about the action add_reporting_directives", async () => {
-    const op = new Operation(api);
-    await op.preview(TYPE, { ...policy, action: "add_reporting_directives" });
-    expect(op.warned).toEqual([
+    expect(await b.warnings({ ...policy, action: "add_reporting_directives" })).toEqual([
       expect.stringContaining("Cloudflare may reject the action add_reporting_directives"),
     ]);
   });

@@ -1,5 +1,5 @@
 import { report } from "../../provider/report";
-import { stepOf, planJson, read, recorded, shuffled, type MadeStep } from "./plans";
+import { stepOf, planJson, read, recorded, shuffled, type MadeStep, created, deleted } from "./plans";
 
 /** What a digest covers, and what accepting one lets through. */
 
@@ -26,7 +26,7 @@ describe("the digest of a plan's dangers", () => {
   });
 
   test("ignores harmless changes", () => {
-    const harmless = stepOf("create", "KvNamespace", "new", { new: { title: "new" } });
+    const harmless = created("KvNamespace", "new", { title: "new" });
     expect(digestOf(policy("a"), harmless)).toBe(digestOf(policy("a")));
   });
 
@@ -35,23 +35,11 @@ describe("the digest of a plan's dangers", () => {
     ["another resource", [policy("b", "a")]],
     ["a different effect", [policy("a", "b")]],
     ["one more danger", [policy("a"), policy("b")]],
-    [
-      "another kind of danger",
-      [stepOf("delete", "PageShieldPolicy", "a", { old: { zoneId: "z", action: "log" } })],
-    ],
+    ["another kind of danger", [deleted("PageShieldPolicy", "a", { zoneId: "z", action: "log" })]],
     ["another stack", [{ ...GONE, urn: GONE.urn.replace(":dev:", ":production:") }]],
   ])("changes with %s", (_, steps) => {
     expect(digestOf(...steps)).toMatch(/^[0-9a-f]{64}$/);
     expect(digestOf(...steps)).not.toBe(digestOf(policy("a")));
-  });
-
-  test("changes if the end of an expression changes, even if the expression is too long to show", () => {
-    const rule = { zoneId: "z", ruleset: { name: "OWASP" }, expression: "true" };
-    const narrowed = (path: string): MadeStep => {
-      const expression = `http.request.uri.path in {"${"/long".repeat(80)}" "${path}"}`;
-      return stepOf("update", "ManagedRulesetOverride", "owasp", { old: rule, new: { ...rule, expression } });
-    };
-    expect(digestOf(narrowed("/a"))).not.toBe(digestOf(narrowed("/b")));
   });
 
   test("changes if an adopted or restored expression changes, even at the end of a long one", () => {
@@ -59,7 +47,7 @@ describe("the digest of a plan's dangers", () => {
     const rule = { zoneId: "z", ruleset: { name: "OWASP" }, expression: "false" };
     const takenOver = (path: string): MadeStep => {
       const adopted = { object: "rule 1", changes: { expression: { before: long(path), after: "false" } } };
-      return stepOf("create", "ManagedRulesetOverride", "owasp", { new: { ...rule, adopted } });
+      return created("ManagedRulesetOverride", "owasp", { ...rule, adopted });
     };
     expect(digestOf(takenOver("/a"))).toMatch(/^[0-9a-f]{64}$/);
     expect(digestOf(takenOver("/a"))).not.toBe(digestOf(takenOver("/b")));
@@ -68,10 +56,7 @@ describe("the digest of a plan's dangers", () => {
         rule: { action: "execute", expression: long(path), action_parameters: { id: "o" } },
       };
       const old = { ...rule, ruleset: { id: "o" }, expression: "true" };
-      return stepOf("delete", "ManagedRulesetOverride", "owasp", {
-        old,
-        outputs: { rulesetId: "o", previous },
-      });
+      return deleted("ManagedRulesetOverride", "owasp", old, { rulesetId: "o", previous });
     };
     expect(digestOf(putBack("/a"))).not.toBe(digestOf(putBack("/b")));
   });
@@ -117,7 +102,7 @@ describe("accepting digests", () => {
   });
 
   test("doesn't let through a second danger with the same text", () => {
-    const one = stepOf("delete", "PageShieldSettings", "twin", { old: { zoneId: "z", enabled: false } });
+    const one = deleted("PageShieldSettings", "twin", { zoneId: "z", enabled: false });
     const twin = under(one.urn.replace("::pulumi", "::team:Site$pulumi"), one);
     const accepted = report(planJson(one), "json").dangers[0]?.digest ?? "";
     expect(verdicts(planJson(one), accepted)).toEqual(["delete twin accepted"]);

@@ -1,16 +1,14 @@
-import { managedRulesets, startLocalApi, type LocalApi } from "edgeguard-local";
+import { managedRulesets } from "edgeguard-local";
 import { report } from "../../provider/report/index";
 import type { JsonObject } from "../../provider/basics/json";
+import { apiPerTest } from "../support/bench";
+import { accounts, zones } from "../support/resource-bench";
 import { Operation, rawSend, UNKNOWN, type Recorded } from "../support/operation";
-import { stepOf, planJson } from "./plans";
+import { planJson, created, deleted } from "./plans";
 
 /** What a reviewer reads about an existing object that the update adopts. */
 
-let api: LocalApi;
-beforeEach(async () => {
-  api = await startLocalApi();
-});
-afterEach(() => api.close());
+const api = apiPerTest();
 
 /** The report on a new resource, with the inputs from its preview. */
 async function reported(
@@ -18,7 +16,7 @@ async function reported(
   declared: JsonObject,
 ): Promise<{ markdown: string; dangers: string[] }> {
   const { inputs } = await new Operation(api).preview(kind, declared);
-  const plan = planJson(stepOf("create", kind, "mine", { new: inputs }));
+  const plan = planJson(created(kind, "mine", inputs));
   return {
     markdown: report(plan, "markdown").text,
     dangers: report(plan, "json").dangers.map(({ kind, sentence }) => `${kind}: ${sentence.toString()}`),
@@ -33,7 +31,7 @@ const POLICY = {
 };
 
 async function policyOf(members: JsonObject): Promise<{ zoneId: string; id: string }> {
-  const zoneId = api.zones.empty;
+  const zoneId = zones.empty;
   const body = { ...POLICY, enabled: true, ...members };
   const { result } = await rawSend(api, "POST", `/zones/${zoneId}/page_shield/policies`, body);
   return { zoneId, id: (result as { id: string }).id };
@@ -59,15 +57,11 @@ test("the report compares an adopted policy with the program, and lists the dang
 
 test("the report doesn't take an adopted namespace for an empty one: what its entries prune is a danger", async () => {
   const operation = new Operation(api);
-  const accountId = api.accounts.main;
+  const accountId = accounts.main;
   const namespace = { accountId, title: "existing", adopt: "takeOver" };
   const entries = { accountId, namespaceId: UNKNOWN, entries: { a: "1" }, prune: { prefix: "" } };
-  const there = stepOf("create", "KvNamespace", "there", {
-    new: (await operation.preview("KvNamespace", namespace)).inputs,
-  });
-  const pruning = stepOf("create", "KvEntries", "mine", {
-    new: (await operation.preview("KvEntries", entries)).inputs,
-  });
+  const there = created("KvNamespace", "there", (await operation.preview("KvNamespace", namespace)).inputs);
+  const pruning = created("KvEntries", "mine", (await operation.preview("KvEntries", entries)).inputs);
   const newState = { ...pruning.newState, propertyDependencies: { namespaceId: [there.urn] } };
   const { dangers } = report(planJson(there, { ...pruning, newState }), "json");
   expect(dangers.map(({ kind, name }) => `${kind} ${name}`)).toEqual(["unseen mine"]);
@@ -75,8 +69,8 @@ test("the report doesn't take an adopted namespace for an empty one: what its en
 
 test("the report lists a colleague's overrides that adopting the rule drops, and the danger", async () => {
   const { markdown, dangers } = await reported("ManagedRulesetOverride", {
-    zoneId: api.zones.shop,
-    accountId: api.accounts.main,
+    zoneId: zones.shop,
+    accountId: accounts.main,
     ruleset: { id: managedRulesets.managed },
     ref: "edgeguard/site/dev/waf",
     action: "log",
@@ -89,7 +83,7 @@ test("the report lists a colleague's overrides that adopting the rule drops, and
 });
 
 test("reports the danger of an adopted job's new filter", async () => {
-  const zoneId = api.zones.empty;
+  const zoneId = zones.empty;
   const job = {
     name: "requests",
     dataset: "http_requests",
@@ -117,7 +111,7 @@ describe("destroying an adopted deployment", () => {
 
   /** The dangers of destroying a rule that was adopted with an exception before it. */
   async function destroyed(overrides: JsonObject, ...programs: JsonObject[]): Promise<string[]> {
-    const zoneId = api.zones.empty;
+    const zoneId = zones.empty;
     const id = managedRulesets.owasp;
     const execute = { id, ...(Object.keys(overrides).length === 0 ? {} : { overrides }) };
     const rules = [
@@ -127,15 +121,12 @@ describe("destroying an adopted deployment", () => {
     const path = `/zones/${zoneId}/rulesets/phases/http_request_firewall_managed/entrypoint`;
     await rawSend(api, "PUT", path, { rules: rules.map((rule) => ({ ...rule, enabled: true })) });
     const ruleset = { name: "Cloudflare OWASP Core Ruleset" };
-    const base = { zoneId, accountId: api.accounts.main, ref: "edgeguard/mine", ruleset, adopt: "takeOver" };
+    const base = { zoneId, accountId: accounts.main, ref: "edgeguard/mine", ruleset, adopt: "takeOver" };
     let state: Recorded | undefined;
     for (const program of programs)
       state = await new Operation(api).up("ManagedRulesetOverride", { ...base, ...program }, state);
     const plan = planJson(
-      stepOf("delete", "ManagedRulesetOverride", "mine", {
-        old: { ...state?.inputs },
-        outputs: { ...state?.outputs },
-      }),
+      deleted("ManagedRulesetOverride", "mine", { ...state?.inputs }, { ...state?.outputs }),
     );
     return report(plan, "json").dangers.map(({ kind, sentence }) => `${kind}: ${sentence.toString()}`);
   }
@@ -164,8 +155,8 @@ describe("destroying an adopted deployment", () => {
 
 test("a new rule's exception is a danger unless the rule goes last, because another program's rule may run the same ruleset", async () => {
   const base = {
-    zoneId: api.zones.empty,
-    accountId: api.accounts.main,
+    zoneId: zones.empty,
+    accountId: accounts.main,
     ruleset: { id: managedRulesets.owasp },
   };
   await new Operation(api).up("ManagedRulesetOverride", { ...base, ref: "of-another-program" });
@@ -174,7 +165,7 @@ test("a new rule's exception is a danger unless the rule goes last, because anot
       ...{ ...base, ref: "own", expression: 'http.host eq "login.example.com"', position },
       exceptions: [{ expression: "true", skip: "this" }],
     });
-    const plan = planJson(stepOf("create", "ManagedRulesetOverride", "own", { new: inputs }));
+    const plan = planJson(created("ManagedRulesetOverride", "own", inputs));
     return report(plan, "json").dangers.map(({ sentence }) => sentence.toString());
   };
   expect(await dangers("first")).toEqual([

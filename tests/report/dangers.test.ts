@@ -2,7 +2,18 @@ import { startLocalApi } from "edgeguard-local";
 import { assessmentIn } from "../../provider/migration/assessment";
 import { report, type DangerKind } from "../../provider/report";
 import { Operation, UNKNOWN } from "../support/operation";
-import { diagnostic, found, list, many, planJson, stepOf, type MadeStep, wouldBlock } from "./plans";
+import {
+  diagnostic,
+  found,
+  list,
+  many,
+  planJson,
+  stepOf,
+  type MadeStep,
+  created,
+  kept,
+  wouldBlock,
+} from "./plans";
 
 /** What counts as a danger, and what doesn't. */
 
@@ -19,7 +30,7 @@ const sentences = (kind: DangerKind, ...steps: MadeStep[]): string[] =>
 describe("the report on a namespace", () => {
   const data = { accountId: "a", title: "catalog" };
   test.each<[string, string[], MadeStep[]]>([
-    ["is created", [], [stepOf("create", "KvNamespace", "n", { new: { ...data, forceDestroy: true } })]],
+    ["is created", [], [created("KvNamespace", "n", { ...data, forceDestroy: true })]],
     ["is deleted only if it's empty", ["delete n"], [stepOf("delete", "KvNamespace", "n", { old: data })]],
     [
       "is deleted with its keys",
@@ -41,7 +52,7 @@ describe("the report on a namespace", () => {
       ["delete n"],
       [
         stepOf("delete", "KvNamespace", "n", { old: { ...data, forceDestroy: true } }),
-        stepOf("create", "KvNamespace", "m", { new: data }),
+        created("KvNamespace", "m", data),
       ],
     ],
     [
@@ -75,7 +86,7 @@ describe("dangers of renaming a Page Shield resource:", () => {
       ["delete old"],
       [
         stepOf("delete", "PageShieldPolicy", "old", { old: policy }),
-        stepOf("create", "PageShieldPolicy", "new", { new: policy }),
+        created("PageShieldPolicy", "new", policy),
       ],
     ],
     [
@@ -83,7 +94,7 @@ describe("dangers of renaming a Page Shield resource:", () => {
       ["unprotect old", "delete old"],
       [
         stepOf("delete", "PageShieldPolicy", "old", { old: policy }),
-        stepOf("create", "PageShieldPolicy", "new", { new: { ...policy, action: "log" } }),
+        created("PageShieldPolicy", "new", { ...policy, action: "log" }),
       ],
     ],
     [
@@ -91,7 +102,7 @@ describe("dangers of renaming a Page Shield resource:", () => {
       ["delete old"],
       [
         stepOf("delete", "PageShieldSettings", "old", { old: settings, ...before }),
-        stepOf("create", "PageShieldSettings", "new", { new: { ...settings, useConnectionUrlPath: true } }),
+        created("PageShieldSettings", "new", { ...settings, useConnectionUrlPath: true }),
       ],
     ],
     [
@@ -99,7 +110,7 @@ describe("dangers of renaming a Page Shield resource:", () => {
       ["unprotect old", "delete old"],
       [
         stepOf("delete", "PageShieldSettings", "old", { old: settings }),
-        stepOf("create", "PageShieldSettings", "new", { new: { ...settings, enabled: false } }),
+        created("PageShieldSettings", "new", { ...settings, enabled: false }),
       ],
     ],
     [
@@ -112,7 +123,7 @@ describe("dangers of renaming a Page Shield resource:", () => {
   });
 
   test("the report on a rename doesn't claim that settings are restored", () => {
-    const renamed = stepOf("create", "PageShieldSettings", "new", { new: settings });
+    const renamed = created("PageShieldSettings", "new", settings);
     const deleted = stepOf("delete", "PageShieldSettings", "old", { old: settings, ...before });
     expect(report(planJson(deleted), "markdown").text).toContain("| setting | before | after |");
     expect(report(planJson(deleted, renamed), "markdown").text).not.toContain("| setting | before | after |");
@@ -237,7 +248,7 @@ describe("a deleted Logpush job", () => {
       new: job({ dataset: "http_requests" }),
     });
     const alike = job({ destinationShown: "s3://logs/http?region=eu-west-1", name: "else" });
-    const other = stepOf("same", "LogpushJob", "else", { old: alike, new: alike });
+    const other = kept("LogpushJob", "else", alike);
     expect(sentences("unprotect", lines, other)).toEqual([LOST]);
   });
 });
@@ -313,28 +324,18 @@ describe("reports that a managed ruleset stops acting:", () => {
     [
       "although another ruleset stays",
       [`${REMOVED}; the zone's other rulesets don't replace it: another`],
-      [gone, stepOf("same", "ManagedRulesetOverride", "two", { old: owasp, new: owasp })],
+      [gone, kept("ManagedRulesetOverride", "two", owasp)],
     ],
     [
       "although another ruleset is added",
       [`${REMOVED}; the zone's other rulesets don't replace it: another`],
-      [gone, stepOf("create", "ManagedRulesetOverride", "two", { new: owasp })],
+      [gone, created("ManagedRulesetOverride", "two", owasp)],
     ],
-    [
-      "but not when it's only renamed",
-      [],
-      [gone, stepOf("create", "ManagedRulesetOverride", "two", { new: rule })],
-    ],
+    ["but not when it's only renamed", [], [gone, created("ManagedRulesetOverride", "two", rule)]],
     [
       "when the other is disabled",
       [`${REMOVED}; ${LAST}`],
-      [
-        gone,
-        stepOf("same", "ManagedRulesetOverride", "two", {
-          old: { ...rule, enabled: false },
-          new: { ...rule, enabled: false },
-        }),
-      ],
+      [gone, kept("ManagedRulesetOverride", "two", { ...rule, enabled: false })],
     ],
     [
       "but not when it was disabled before",
@@ -427,19 +428,13 @@ describe("the report on Page Shield", () => {
     [
       "a policy blocks scripts that the zone loads",
       ["blocks p"],
-      stepOf("create", "PageShieldPolicy", "p", { new: { ...policy, ...blocked(7) } }),
+      created("PageShieldPolicy", "p", { ...policy, ...blocked(7) }),
     ],
-    [
-      "a policy blocks nothing",
-      [],
-      stepOf("create", "PageShieldPolicy", "p", {
-        new: { ...policy, ...blocked(0) },
-      }),
-    ],
+    ["a policy blocks nothing", [], created("PageShieldPolicy", "p", { ...policy, ...blocked(0) })],
     [
       "a new policy is disabled",
       [],
-      stepOf("create", "PageShieldPolicy", "p", { new: { ...policy, enabled: false, ...found() } }),
+      created("PageShieldPolicy", "p", { ...policy, enabled: false, ...found() }),
     ],
     [
       "a policy now only reports",
@@ -482,24 +477,24 @@ describe("the report on Page Shield", () => {
     [
       "a new resource disables Page Shield without live checks",
       ["unprotect s"],
-      stepOf("create", "PageShieldSettings", "s", { new: { ...settings, enabled: false } }),
+      created("PageShieldSettings", "s", { ...settings, enabled: false }),
     ],
     [
       "a new resource disables Page Shield, which was already off",
       [],
-      stepOf("create", "PageShieldSettings", "s", {
-        new: { ...settings, enabled: false, ...found({ settings: { enabled: false } }) },
+      created("PageShieldSettings", "s", {
+        ...settings,
+        enabled: false,
+        ...found({ settings: { enabled: false } }),
       }),
     ],
     [
       "Page Shield records less with a new resource",
       ["unprotect s"],
-      stepOf("create", "PageShieldSettings", "s", {
-        new: {
-          ...settings,
-          useConnectionUrlPath: false,
-          ...found({ settings: { enabled: true, useConnectionUrlPath: true } }),
-        },
+      created("PageShieldSettings", "s", {
+        ...settings,
+        useConnectionUrlPath: false,
+        ...found({ settings: { enabled: true, useConnectionUrlPath: true } }),
       }),
     ],
     [
@@ -840,7 +835,7 @@ describe("the report on KV entries", () => {
         adopt: "takeOver",
       });
       const diagnostics = operation.warned.map((line) => diagnostic(line, "info#err"));
-      const step = stepOf("create", "KvEntries", "own", { new: inputs });
+      const step = created("KvEntries", "own", inputs);
       const { dangers, text } = report(JSON.stringify({ steps: [step], diagnostics }), "markdown");
       expect(dangers.map(({ kind, sentence }) => `${kind}: ${sentence.toString()}`)).toEqual([
         `irreversible: 1 existing key will be overwritten: config/checkout`,
@@ -920,7 +915,7 @@ describe("the report on a migration", () => {
     [
       "is new and was never assessed",
       ["irreversible m"],
-      stepOf("create", "WafMigration", "m", { new: { zoneId: ZONE, target: "finished" } }),
+      created("WafMigration", "m", { zoneId: ZONE, target: "finished" }),
     ],
     [
       "is removed from the program",

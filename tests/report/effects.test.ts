@@ -1,24 +1,8 @@
 import { z } from "zod";
-import { kvEntries } from "../../provider/kv/kv-entries";
-import { kvNamespace } from "../../provider/kv/kv-namespace";
-import { logpushJob } from "../../provider/logpush/logpush-job";
-import { wafMigration } from "../../provider/migration/waf-migration";
-import { pageShieldPolicy } from "../../provider/page-shield/policy";
-import { pageShieldSettings } from "../../provider/page-shield/settings";
 import { EFFECTS } from "../../provider/report/effects";
-import { managedRulesetOverride } from "../../provider/rulesets/managed-ruleset-override";
+import { LIFECYCLES } from "../support/lifecycles";
 
 /** The table of effects has a row for every argument, and no others. */
-
-const LIFECYCLES = [
-  pageShieldSettings,
-  pageShieldPolicy,
-  managedRulesetOverride,
-  wafMigration,
-  logpushJob,
-  kvNamespace,
-  kvEntries,
-].map(({ verbs }) => verbs.facts);
 
 /** The path of every argument. A path that has a row isn't descended into. */
 function pathsOf(schema: unknown, path: string, rows: readonly string[]): string[] {

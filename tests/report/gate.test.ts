@@ -2,7 +2,7 @@ import { report, type DangerKind } from "../../provider/report/index";
 import { EFFECTS } from "../../provider/report/effects";
 import { omit, type JsonObject } from "../../provider/basics/json";
 import { Shell } from "../cli/shell";
-import { planJson, read, recorded, stepOf, type MadePlan, type MadeStep } from "./plans";
+import { planJson, read, recorded, stepOf, type MadePlan, type MadeStep, changed, created } from "./plans";
 
 /**
  * What `edgeguard report --fail-on` lets through. The recorded plans have a resource for each argument that can lower
@@ -21,12 +21,12 @@ const ZONE = "5a0c1e7f3b2d4968a7e1c0f2d3b4a601";
 const rule = { zoneId: ZONE, accountId: "a", ruleset: { name: "OWASP" }, enabled: true };
 const migration = { zoneId: ZONE, target: "finished" };
 const MADE: readonly MadeStep[] = [
-  stepOf("update", "ManagedRulesetOverride", "accountId", { old: rule, new: { ...rule, accountId: "b" } }),
+  changed("ManagedRulesetOverride", "accountId", rule, { accountId: "b" }),
   stepOf("replace", "KvNamespace", "accountId", { old: { accountId: "a" }, new: { accountId: "b" } }),
   stepOf("replace", "KvEntries", "accountId", { old: { accountId: "a", keys: 1 }, new: { accountId: "b" } }),
   stepOf("replace", "WafMigration", "zoneId", { old: { ...migration, zoneId: "another" }, new: migration }),
-  stepOf("create", "WafMigration", "target", { new: migration }),
-  stepOf("create", "WafMigration", "configuration", { new: { ...migration, configuration: [] } }),
+  created("WafMigration", "target", migration),
+  created("WafMigration", "configuration", { ...migration, configuration: [] }),
 ];
 
 const STEPS = [...LOWERING.flatMap((name) => recorded(name).steps), ...MADE];

@@ -5,7 +5,7 @@ import { dangerLines } from "../../provider/report/document";
 import { COMMENT_CHARACTERS } from "../../provider/report/markdown";
 import { Phrase } from "../../provider/report/phrase";
 import { readPlan } from "../../provider/report/plan";
-import { diagnostic, found, list, stepOf, type MadePlan, type MadeStep, wouldBlock } from "./plans";
+import { diagnostic, found, list, stepOf, type MadePlan, type MadeStep, deleted, wouldBlock } from "./plans";
 import { LONG } from "../support/long";
 
 /** Reports on large plans stay within a comment, and take time in proportion to the plan. */
@@ -144,16 +144,18 @@ describe("reads each resource only a few times, however many there are:", () => 
   const COUNT = 200;
   const removed = (kind: string): MadeStep[] =>
     Array.from({ length: COUNT }, (_, index) =>
-      stepOf("delete", kind, `r${index}`, {
-        old: {
+      deleted(
+        kind,
+        `r${index}`,
+        {
           zoneId: `z${index}`,
           title: `t${index}`,
           description: `d${index}`,
           action: "allow",
           enabled: true,
         },
-        outputs: { ruleId: `r${index}`, previous: { enabled: false }, otherManagedRules: [] },
-      }),
+        { ruleId: `r${index}`, previous: { enabled: false }, otherManagedRules: [] },
+      ),
     );
 
   test.each([

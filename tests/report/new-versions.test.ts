@@ -1,6 +1,6 @@
 import { report, reportAll, reportDrift } from "../../provider/report";
 import { DANGERS } from "../../provider/report/model";
-import { diagnostic, found, planJson, read, stepOf, type MadeStep } from "./plans";
+import { diagnostic, found, planJson, read, stepOf, type MadeStep, kept, changed } from "./plans";
 
 /** What a refresh or preview finds out about new versions of managed rulesets, in the report. */
 
@@ -13,10 +13,7 @@ const refreshed = { operation: "refresh", revision: 1, seen: [] };
 const refresh = (versions?: readonly string[]): MadeStep[] => {
   const recorded = { ref: REF };
   const now = versions === undefined ? recorded : { ref: REF, impact: { ...refreshed, versions } };
-  return [
-    stepOf("refresh", TYPE, "waf", { old: recorded, new: recorded }),
-    stepOf("same", TYPE, "waf", { old: now, new: now }),
-  ];
+  return [stepOf("refresh", TYPE, "waf", { old: recorded, new: recorded }), kept(TYPE, "waf", now)];
 };
 const planOf = (stack: string, versions?: readonly string[]): { name: string; text: string } => ({
   name: stack,
@@ -54,9 +51,9 @@ test("doesn't repeat what an earlier preview or refresh found out", () => {
   const preview = { ref: REF, ...found({ versions: [NEWS] }) };
   const known = { ref: REF, impact: { ...refreshed, versions: [NEWS] } };
   const repeated = [
-    stepOf("update", TYPE, "waf", { old: preview, new: { ...preview, description: "a" } }),
-    stepOf("update", TYPE, "waf", { old: known, new: { ...known, description: "a" } }),
-    stepOf("same", TYPE, "waf", { old: preview, new: preview }),
+    changed(TYPE, "waf", preview, { description: "a" }),
+    changed(TYPE, "waf", known, { description: "a" }),
+    kept(TYPE, "waf", preview),
   ];
   for (const step of repeated) expect(versionsIn(report(planJson(step), "json").text)).toEqual([]);
 });

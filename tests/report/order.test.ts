@@ -3,7 +3,7 @@ import { report } from "../../provider/report/index";
 import { readEntryPoint } from "../../provider/rulesets/entry-point";
 import type { JsonObject } from "../../provider/basics/json";
 import { Operation, UNKNOWN, type Recorded } from "../support/operation";
-import { found, planJson, stepOf, type MadeStep } from "./plans";
+import { found, planJson, stepOf, type MadeStep, created, deleted, changed } from "./plans";
 
 /** The order of a zone's managed rules that several steps of one plan result in. */
 
@@ -22,7 +22,7 @@ const owasp: JsonObject = { zoneId: ZONE, ref: "owasp", ruleset: { name: "OWASP"
 const managed: JsonObject = { zoneId: ZONE, ref: "managed", ruleset: { name: "Managed" }, enabled: true };
 const skipsAll: JsonObject = { ...managed, exceptions: [{ expression: API_PATH, skip: "all" }] };
 
-const added = (inputs: JsonObject): MadeStep => stepOf("create", TYPE, "added", { new: inputs });
+const added = (inputs: JsonObject): MadeStep => created(TYPE, "added", inputs);
 const kept = (inputs: JsonObject, name = "kept"): MadeStep =>
   stepOf("same", TYPE, name, { old: inputs, new: inputs });
 /** A step that gives a rule another position. Alone, the preview finds nothing that it changes. */
@@ -94,8 +94,8 @@ describe("a rule that moves in the same plan as another rule with an exception",
   });
 
   test("is reported if it's deleted and created again behind an exception", () => {
-    const gone = stepOf("delete", TYPE, "gone", { old: owasp });
-    const again = stepOf("create", TYPE, "again", { new: { ...owasp, ref: "again" } });
+    const gone = deleted(TYPE, "gone", owasp);
+    const again = created(TYPE, "again", { ...owasp, ref: "again" });
     expect(dangersOf(gone, again, kept(skipsAll))).toEqual([SKIPPED.replace("moved", "gone")]);
     expect(dangersOf(gone, again, kept(managed))).toEqual([]);
   });
@@ -107,10 +107,7 @@ describe("a rule whose neighbor gets another ref", () => {
   const follows = stepOf("update", TYPE, "owasp", { old: before, new: after });
 
   test("doesn't move", () => {
-    const renamed = stepOf("update", TYPE, "managed", {
-      old: managed,
-      new: { ...managed, ref: "renamed", ...compared },
-    });
+    const renamed = changed(TYPE, "managed", managed, { ref: "renamed", ...compared });
     expect(dangersOf(follows, renamed)).toEqual([]);
   });
 
@@ -148,7 +145,7 @@ describe("on a zone,", () => {
     const last = declare("owasp", { ...OWASP, position: "last" });
     const op = new Operation(api);
     const steps = [
-      stepOf("create", TYPE, "managed", { new: (await op.preview(TYPE, fresh)).inputs }),
+      created(TYPE, "managed", (await op.preview(TYPE, fresh)).inputs),
       stepOf("update", TYPE, "owasp", {
         old: owasp.inputs,
         outputs: owasp.outputs,

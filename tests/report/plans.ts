@@ -76,6 +76,24 @@ export function stepOf(
   };
 }
 
+export const created = (kind: string, name: string, inputs: JsonObject): MadeStep =>
+  stepOf("create", kind, name, { new: inputs });
+
+export const deleted = (kind: string, name: string, old: JsonObject, outputs: JsonObject = {}): MadeStep =>
+  stepOf("delete", kind, name, { old, outputs });
+
+/** A step that changes some arguments. */
+export const changed = (
+  kind: string,
+  name: string,
+  old: JsonObject,
+  change: JsonObject,
+  outputs: JsonObject = {},
+): MadeStep => stepOf("update", kind, name, { old, new: { ...old, ...change }, outputs });
+
+export const kept = (kind: string, name: string, inputs: JsonObject): MadeStep =>
+  stepOf("same", kind, name, { old: inputs, new: inputs });
+
 /** Everything that a check can look at. */
 export const EVERYTHING: readonly string[] = [
   ...Object.values(KV),

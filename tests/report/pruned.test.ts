@@ -1,22 +1,19 @@
-import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { report } from "../../provider/report/index";
 import type { JsonObject } from "../../provider/basics/json";
+import { apiPerTest } from "../support/bench";
+import { accounts } from "../support/resource-bench";
 import { Operation, rawSend } from "../support/operation";
 import { planJson, stepOf, type MadeStep } from "./plans";
 
 /** Keys that others wrote that an update prunes, where the plan alone doesn't show it. */
 
-let api: LocalApi;
-beforeEach(async () => {
-  api = await startLocalApi();
-});
-afterEach(() => api.close());
+const api = apiPerTest();
 
 const dangersIn = (step: MadeStep): string[] =>
   report(planJson(step), "json").dangers.map(({ kind, sentence }) => `${kind}: ${sentence.toString()}`);
 
 async function namespace(title: string, ...keys: string[]): Promise<string> {
-  const root = `/accounts/${api.accounts.main}/storage/kv/namespaces`;
+  const root = `/accounts/${accounts.main}/storage/kv/namespaces`;
   const { id } = (await rawSend(api, "POST", root, { title }))["result"] as { id: string };
   const entries = keys.map((key) => ({ key, value: "theirs" }));
   if (keys.length > 0) await rawSend(api, "PUT", `${root}/${id}/bulk`, entries);
@@ -24,7 +21,7 @@ async function namespace(title: string, ...keys: string[]): Promise<string> {
 }
 
 const entriesIn = (namespaceId: string): JsonObject => ({
-  accountId: api.accounts.main,
+  accountId: accounts.main,
   namespaceId,
   entries: { "a/mine": "1", "a/second": "2" },
   prune: { prefix: "a/" },

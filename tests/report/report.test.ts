@@ -14,6 +14,9 @@ import {
   shuffled,
   type MadePlan,
   type MadeStep,
+  created,
+  deleted,
+  changed,
 } from "./plans";
 
 /**
@@ -169,23 +172,15 @@ describe("secrets in a plan", () => {
     const plan = JSON.stringify({
       config: { "edgeguard:apiToken": "CANARY" },
       steps: [
-        stepOf("create", "LogpushJob", "new", { new: job }),
+        created("LogpushJob", "new", job),
         stepOf("update", "LogpushJob", "changed", {
           old: { ...job, destinationConf: "https://a" },
           new: job,
         }),
-        stepOf("delete", "LogpushJob", "old", { old: job }),
-        stepOf("update", "KvEntries", "entries", {
-          old: entries,
-          new: { ...entries, entries: { a: "CANARY-2" } },
-        }),
-        stepOf("create", "KvNamespace", "marked", {
-          new: {
-            title: {
-              "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270",
-              value: "CANARY",
-            },
-          },
+        deleted("LogpushJob", "old", job),
+        changed("KvEntries", "entries", entries, { entries: { a: "CANARY-2" } }),
+        created("KvNamespace", "marked", {
+          title: { "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", value: "CANARY" },
         }),
       ],
       diagnostics: [
@@ -215,7 +210,7 @@ describe("secrets in a plan", () => {
 });
 
 describe("reading a plan", () => {
-  const step = stepOf("create", "KvNamespace", "a", { new: { title: "a" } });
+  const step = created("KvNamespace", "a", { title: "a" });
   test.each<[string, string, RegExp]>([
     ["nothing", "", /no plan: the input is empty. Pipe in `pulumi preview --json --show-sames`/],
     ["whitespace", " \n", /the input is empty/],
@@ -239,12 +234,12 @@ describe("reading a plan", () => {
     ],
     [
       "a resource of a later version",
-      planJson(stepOf("create", "RateLimit", "a", { new: {} })),
+      planJson(created("RateLimit", "a", {})),
       /contains a RateLimit, which this version of edgeguard doesn't recognize/,
     ],
     [
       "a resource named like a member of every object",
-      planJson(stepOf("create", "constructor", "a", { new: {} })),
+      planJson(created("constructor", "a", {})),
       /contains a constructor, which/,
     ],
     [

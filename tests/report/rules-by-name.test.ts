@@ -2,7 +2,7 @@ import { managedRulesets, startLocalApi, type LocalApi } from "edgeguard-local";
 import { report } from "../../provider/report/index";
 import type { JsonObject } from "../../provider/basics/json";
 import { Operation } from "../support/operation";
-import { stepOf, planJson, type MadeStep } from "./plans";
+import { stepOf, planJson, type MadeStep, created, deleted } from "./plans";
 
 /** What a reviewer reads about rules that the program names in other words than their IDs. */
 
@@ -30,7 +30,7 @@ describe("the report on a plan with live checks", () => {
 
   test("shows once which rule each name stands for", async () => {
     const { inputs } = await new Operation(api).preview(TYPE, named());
-    const markdown = report(planJson(stepOf("create", TYPE, "waf", { new: inputs })), "markdown").text;
+    const markdown = report(planJson(created(TYPE, "waf", inputs)), "markdown").text;
     expect(markdown).toContain("Rules by name:");
     expect(markdown).toMatch(
       /"920272" is rule [0-9a-f]{32} \("920272: Protocol enforcement in arguments"\): score, on by default/,
@@ -103,10 +103,9 @@ describe("a name that now stands for another rule", () => {
     ruleIds: { [owasp]: { "920272": id } },
   });
   const renamed = (old: JsonObject, next: JsonObject): string[] =>
-    report(
-      planJson(stepOf("create", TYPE, "renamed", { new: next }), stepOf("delete", TYPE, "waf", { old })),
-      "json",
-    ).dangers.map(({ sentence }) => sentence.toString());
+    report(planJson(created(TYPE, "renamed", next), deleted(TYPE, "waf", old)), "json").dangers.map(
+      ({ sentence }) => sentence.toString(),
+    );
 
   test.each([
     ["override", named, `protects less: rule ${OTHER}`],

@@ -1,5 +1,5 @@
 import { report, reportAll } from "../../provider/report";
-import { diagnostic, found, planJson, stepOf, type MadePlan } from "./plans";
+import { diagnostic, found, planJson, stepOf, type MadePlan, kept } from "./plans";
 
 /** One report on the plans of several stacks. */
 
@@ -23,7 +23,7 @@ const drops = (name: string): MadePlan => ({
   ],
 });
 const idle: MadePlan = {
-  steps: [stepOf("same", "KvNamespace", "n", { old: { title: "n" }, new: { title: "n" } })],
+  steps: [kept("KvNamespace", "n", { title: "n" })],
 };
 const shop = planOfStack("shop", drops("settings"));
 const blog = planOfStack("blog", drops("settings"));

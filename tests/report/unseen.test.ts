@@ -2,7 +2,18 @@ import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { report } from "../../provider/report/index";
 import { omit, type JsonObject } from "../../provider/basics/json";
 import { Operation, UNKNOWN, type Recorded } from "../support/operation";
-import { EVERYTHING, found, list, many, planJson, stepOf, type MadeStep, wouldBlock } from "./plans";
+import {
+  EVERYTHING,
+  found,
+  list,
+  many,
+  planJson,
+  stepOf,
+  type MadeStep,
+  created,
+  deleted,
+  wouldBlock,
+} from "./plans";
 
 /** What the preview didn't look at is a danger of its own, wherever something could be lost. */
 
@@ -74,10 +85,7 @@ describe("keys that others wrote that a preview didn't look for are a danger", (
       "with an unknown argument",
       (args) => stepBy(new Operation(api), "KvEntries", "own", { ...args, verify: UNKNOWN }),
     ],
-    [
-      "in the plan of an earlier version",
-      (args) => Promise.resolve(stepOf("create", "KvEntries", "own", { new: args })),
-    ],
+    ["in the plan of an earlier version", (args) => Promise.resolve(created("KvEntries", "own", args))],
   ];
   test.each(BLIND)("%s", async (_, stepOfArgs) => {
     expect(dangersIn(await stepOfArgs({ ...existing, ...PRUNING }))).toEqual([PRUNED]);
@@ -283,17 +291,12 @@ describe("a KvEntries that goes as a whole", () => {
   });
 
   test("is a danger if the state doesn't say how many keys it wrote", () => {
-    expect(kindsIn(stepOf("delete", "KvEntries", "old", { old: args }))).toEqual([
-      "unseen old",
-      "delete old",
-    ]);
+    expect(kindsIn(deleted("KvEntries", "old", args))).toEqual(["unseen old", "delete old"]);
   });
 
   test("isn't a danger if another resource declares the same keys in the same namespace", () => {
     const renamed = (...names: string[]): MadeStep =>
-      stepOf("create", "KvEntries", "new", {
-        new: { ...args, keys: 40, ...found({ keys: list(...names) }) },
-      });
+      created("KvEntries", "new", { ...args, keys: 40, ...found({ keys: list(...names) }) });
     expect(kindsIn(gone(), renamed(...NAMES))).toEqual(["delete old"]);
     expect(kindsIn(gone(), renamed(...many(39)))).toEqual(["removes old", "delete old"]);
     expect(kindsIn(gone(), renamed(...many(40, "other/")))).toEqual(["removes old", "delete old"]);
@@ -344,14 +347,10 @@ describe("two different losses never share a digest:", () => {
       new: { namespaceId: "n", keys: 20, ...more, ...found(members) },
     });
   const policy = (url: string): MadeStep =>
-    stepOf("create", "PageShieldPolicy", "own", {
-      new: {
-        zoneId: "z",
-        action: "allow",
-        ...found({
-          wouldBlock: wouldBlock(6, many(5, "https://a.example/"), url),
-        }),
-      },
+    created("PageShieldPolicy", "own", {
+      zoneId: "z",
+      action: "allow",
+      ...found({ wouldBlock: wouldBlock(6, many(5, "https://a.example/"), url) }),
     });
   const long = (end: string): string => `http.request.uri.path in {"${"/long".repeat(80)}" "${end}"}`;
   const rule = (end: string): MadeStep =>
@@ -361,7 +360,7 @@ describe("two different losses never share a digest:", () => {
     });
   const whole = (last: string): MadeStep => {
     const old = { namespaceId: "n", keys: 41, ...found({ keys: list(...many(40), last) }) };
-    return stepOf("delete", "KvEntries", "own", { old });
+    return deleted("KvEntries", "own", old);
   };
   test.each<[string, (end: string) => MadeStep]>([
     ["pruned keys after the twentieth", (end) => entries({ prunes: list(...many(40), end) })],

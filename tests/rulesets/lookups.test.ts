@@ -12,20 +12,13 @@ import {
   type LookupOptions,
 } from "pulumi-edgeguard";
 import { RulesetsBench, OWASP, REF, MANAGED } from "./support";
+import { accounts, zones } from "../support/resource-bench";
 
 describe.each(["documented", "openapi"] as const)("in the API's %s dialect", (dialect) => {
-  let bench: RulesetsBench;
+  const bench = new RulesetsBench({ options: { dialect }, shared: true });
   let opts: LookupOptions;
-  beforeAll(async () => {
-    bench = await RulesetsBench.start("shop", { dialect });
-    opts = {
-      config: { baseUrl: bench.api.url, apiToken: "local-token", accountId: bench.api.accounts.main },
-    };
-  });
-  afterAll(() => bench.close());
-  beforeEach(() => {
-    bench.api.reset();
-    bench.api.clearRequests();
+  beforeAll(() => {
+    opts = { config: { baseUrl: bench.api.url, apiToken: "local-token", accountId: accounts.main } };
   });
   const settled = <T>(output: pulumi.Output<T>): Promise<T> =>
     new Promise((done) => void output.apply((value) => done(value)));
@@ -118,7 +111,7 @@ describe.each(["documented", "openapi"] as const)("in the API's %s dialect", (di
       ],
     });
     expect(await settled(getZoneManagedRulesOutput({ zoneId: bench.zone }, opts))).toEqual(found);
-    expect(await getZoneManagedRules({ zoneId: bench.api.zones.empty }, opts)).toBeUndefined();
+    expect(await getZoneManagedRules({ zoneId: zones.empty }, opts)).toBeUndefined();
   });
 
   describe("explainZone", () => {
@@ -234,10 +227,10 @@ describe.each(["documented", "openapi"] as const)("in the API's %s dialect", (di
     });
 
     test("explains a zone without deployments in one sentence, and reads each ruleset once", async () => {
-      const { markdown, deployments } = await explainZone({ zoneId: bench.api.zones.empty }, opts);
+      const { markdown, deployments } = await explainZone({ zoneId: zones.empty }, opts);
       expect(deployments).toEqual([]);
       expect(markdown).toBe(
-        `### Managed rulesets of zone ${bench.api.zones.empty}\n\nThe zone deploys no managed ruleset.\n`,
+        `### Managed rulesets of zone ${zones.empty}\n\nThe zone deploys no managed ruleset.\n`,
       );
       await bench.up(bench.declare());
       await bench.up(bench.declare({ ref: `${REF}-2`, expression: "ssl" }));

@@ -2,19 +2,18 @@ import { managedRulesets, seededRules } from "edgeguard-local";
 import { REGISTER } from "../../provider/register";
 import { RENAME_HINT } from "../../provider/runtime/adoption";
 import { RulesetsBench, OWASP, REF, TYPE, type Declaration, type Rule } from "./support";
+import { OFFLINE, zones } from "../support/resource-bench";
 
-let bench: RulesetsBench;
-afterEach(() => bench.close());
+const bench = new RulesetsBench();
 
 const HOOK = { expression: 'http.request.uri.path eq "/hook"', skip: "all" };
 
 /** The local API's zones: `blog` has an OWASP deployment as the dashboard makes it, `shop` a deployment with overrides and a ref. */
-const blog = async (): Promise<Declaration> => {
-  bench = await RulesetsBench.start("blog");
+const blog = (): Declaration => {
+  bench.inZone("blog");
   return bench.declare();
 };
-const shop = async (): Promise<Declaration> => {
-  bench = await RulesetsBench.start("shop");
+const shop = (): Declaration => {
   return bench.declare({ ruleset: { id: managedRulesets.managed } });
 };
 const SHOP_CATEGORIES = [
@@ -28,7 +27,7 @@ const content = async (): Promise<unknown> =>
 
 describe("a skip rule that was adopted as an exception of an adopted rule", () => {
   const adopted = async (): Promise<{ declared: Declaration; skipId: string }> => {
-    const declared = { ...(await shop()), categories: SHOP_CATEGORIES, exceptions: [HOOK] };
+    const declared = { ...shop(), categories: SHOP_CATEGORIES, exceptions: [HOOK] };
     const { id } = await bench.addRule({
       action: "skip",
       action_parameters: { ruleset: "current" },
@@ -45,7 +44,7 @@ describe("a skip rule that was adopted as an exception of an adopted rule", () =
       const before = await bench.refs();
       const recorded = await bench.up({ ...declared, position });
       expect(await bench.refs()).not.toEqual(before);
-      await bench.operation().destroy(TYPE, recorded);
+      await bench.destroy(recorded);
       expect(await bench.refs()).toEqual(before);
     },
   );
@@ -55,7 +54,7 @@ describe("a skip rule that was adopted as an exception of an adopted rule", () =
     await bench.up(declared); // This run isn't recorded.
     const recorded = await bench.up(declared);
     await bench.expectNoChanges(declared, recorded);
-    await bench.operation().destroy(TYPE, recorded);
+    await bench.destroy(recorded);
     expect((await bench.rules()).map(({ id }) => id)).toContain(skipId);
   });
 
@@ -69,20 +68,19 @@ describe("a skip rule that was adopted as an exception of an adopted rule", () =
     await bench.up(other);
     const ids = (await bench.rules()).map(({ id }) => id);
     expect(ids[ids.indexOf(seededRules.shop.managed) - 1]).toBe(skipId);
-    const seen = await bench.operation().refresh(TYPE, recorded);
-    expect((await bench.operation().preview(TYPE, declared, seen)).step).toBe("same");
+    const seen = await bench.refresh(recorded);
+    expect((await bench.preview(declared, seen)).step).toBe("same");
   });
 });
 
 test("leaves an exception's description unset if it's empty", async () => {
-  bench = await RulesetsBench.start("shop");
   const declared = bench.declare({ exceptions: [{ ...HOOK, description: "" }] });
   await bench.expectNoChanges(declared, await bench.up(declared));
 });
 
 describe("someone else's rule that runs the same ruleset for the same requests", () => {
   test("is adopted by default if it matches, without a write, and a destroy leaves it untouched", async () => {
-    const declared = await blog();
+    const declared = blog();
     const before = JSON.stringify(await bench.rules());
     const op = bench.operation();
     const recorded = await op.up(TYPE, declared);
@@ -100,13 +98,13 @@ describe("someone else's rule that runs the same ruleset for the same requests",
     );
     expect(recorded.outputs).toMatchObject({ ref: REF, ruleRef: seededRules.blog.owasp });
     await bench.expectNoChanges(declared, recorded);
-    await bench.operation().destroy(TYPE, recorded);
+    await bench.destroy(recorded);
     expect(bench.writes()).toEqual([]);
     expect(JSON.stringify(await bench.rules())).toBe(before);
   });
 
   test("is adopted if its overrides have the same effect as the declared ones", async () => {
-    const declared = { ...(await shop()), categories: [...SHOP_CATEGORIES].reverse(), version: "latest" };
+    const declared = { ...shop(), categories: [...SHOP_CATEGORIES].reverse(), version: "latest" };
     const recorded = await bench.up(declared);
     expect(recorded.id).toBe(seededRules.shop.managed);
     expect(bench.writes()).toEqual([]);
@@ -146,26 +144,26 @@ describe("someone else's rule that runs the same ruleset for the same requests",
       `To keep the rule's current settings, declare: ${HAS}. `,
     ],
   ])("isn't adopted if it differs in %s, and the preview says what to do", async (differ, change, keep) => {
-    const declared = { ...(await shop()), ...change };
-    expect(await bench.operation().refusals(TYPE, declared)).toEqual([
+    const declared = { ...shop(), ...change };
+    expect(await bench.refusals(declared)).toEqual([
       `adopt: Rule ${seededRules.shop.managed} ("Baseline of the security team") in zone ${bench.zone} already runs "Cloudflare Managed Ruleset" for the same requests, ` +
         `but differs in ${differ}. ${keep}Set adopt: "takeOver" to change that rule and manage it, or use a different expression. ${RENAME_HINT}`,
     ]);
-    const unchecked = bench.operation({ "edgeguard:liveChecks": "false" });
+    const unchecked = bench.operation(OFFLINE);
     expect((await unchecked.failedUp(TYPE, declared)).message).toContain(`differs in ${differ}`);
     expect(bench.writes()).toEqual([]);
   });
 
   test('isn\'t adopted with adopt: "never", and neither is a rule that an earlier run left behind', async () => {
-    const declared = { ...(await blog()), adopt: "never" };
-    expect(await bench.operation().refusals(TYPE, declared)).toEqual([
+    const declared = { ...blog(), adopt: "never" };
+    expect(await bench.refusals(declared)).toEqual([
       expect.stringMatching(
         /^adopt: Rule 5a0c1e7f3b2d4968a7e1c0f2d3b4c121 in zone .* for the same requests, and adopt: "never" prevents adopting it\. .*aliases: \[/,
       ),
     ]);
     const other = { ...declared, expression: 'http.host eq "a.example"' };
     await bench.up(other);
-    expect(await bench.operation().refusals(TYPE, other)).toEqual([
+    expect(await bench.refusals(other)).toEqual([
       expect.stringMatching(
         /^adopt: .*already has the ref "edgeguard\/site\/dev\/waf", and adopt: "never" .*aliases: \[/,
       ),
@@ -173,17 +171,17 @@ describe("someone else's rule that runs the same ruleset for the same requests",
   });
 
   test("doesn't prevent adding a rule for other requests or another ruleset", async () => {
-    const declared = await blog();
+    const declared = blog();
     await bench.up({ ...declared, expression: 'http.host eq "a.example"', adopt: "never" });
     await bench.up({ ...declared, ref: `${REF}-2`, ruleset: { id: managedRulesets.free }, adopt: "never" });
     expect(bench.writes()).toEqual(["POST /{id}/rules", "POST /{id}/rules"]);
   });
 
   test("is found when a resource moves to its zone", async () => {
-    const declared = await blog();
-    const recorded = await bench.up({ ...declared, zoneId: bench.api.zones.empty });
+    const declared = blog();
+    const recorded = await bench.up({ ...declared, zoneId: zones.empty });
     const moved = { ...declared, owasp: { paranoiaLevel: 2 } };
-    const refused = await bench.operation().refusals(TYPE, moved, recorded);
+    const refused = await bench.refusals(moved, recorded);
     expect(refused).toEqual([expect.stringContaining("but differs in owasp.paranoiaLevel: 4 → 2")]);
     const op = bench.operation();
     const { step, inputs } = await op.preview(TYPE, { ...moved, adopt: "takeOver" }, recorded);
@@ -193,7 +191,7 @@ describe("someone else's rule that runs the same ruleset for the same requests",
   });
 
   test.each(["ifEqual", "takeOver"])("shows no value of a secret argument (adopt: %s)", async (adopt) => {
-    const declared = await blog();
+    const declared = blog();
     const [rule] = await bench.rules();
     const canary = "codename-quicksilver";
     await bench.editRule(rule as Rule, { description: canary });
@@ -207,7 +205,7 @@ describe("someone else's rule that runs the same ruleset for the same requests",
     const op = bench.operation();
     if (adopt === "ifEqual") {
       expect((await op.refusals(TYPE, secret)).join()).toMatch(/differs in .*description/);
-      expect((await bench.operation().refusals(TYPE, secret)).join()).not.toContain(canary);
+      expect((await bench.refusals(secret)).join()).not.toContain(canary);
       return;
     }
     const recorded = await op.up(TYPE, secret);
@@ -220,20 +218,20 @@ describe("someone else's rule that runs the same ruleset for the same requests",
   });
 
   test("isn't adopted if there are several, even with takeOver, and the preview lists their IDs", async () => {
-    const declared = { ...(await blog()), adopt: "takeOver" };
+    const declared = { ...blog(), adopt: "takeOver" };
     const [rule] = await bench.rules();
     const second = await bench.addRule({
       action: "execute",
       action_parameters: { id: managedRulesets.owasp },
       expression: "true",
     });
-    expect(await bench.operation().refusals(TYPE, declared)).toEqual([
+    expect(await bench.refusals(declared)).toEqual([
       `adopt: 2 rules in zone ${bench.zone} already run "Cloudflare OWASP Core Ruleset" for the same requests: ${rule?.id ?? ""}, ${second.id}. Delete all but one, or use a different expression. ${RENAME_HINT}`,
     ]);
   });
 
   test("is adopted even if another program created a rule that runs the same ruleset", async () => {
-    const declared = await blog();
+    const declared = blog();
     await bench.addRule({
       action: "execute",
       action_parameters: { id: managedRulesets.owasp },
@@ -248,8 +246,8 @@ describe("someone else's rule with the declared ref", () => {
   const byRef = { ref: "security-team/managed", expression: "ssl" };
 
   test("isn't adopted if it differs", async () => {
-    const declared = { ...(await shop()), ...byRef };
-    expect(await bench.operation().refusals(TYPE, declared)).toEqual([
+    const declared = { ...shop(), ...byRef };
+    expect(await bench.refusals(declared)).toEqual([
       `adopt: Rule ${seededRules.shop.managed} ("Baseline of the security team") in zone ${bench.zone} already has the ref "security-team/managed", ` +
         'but differs in categories.wordpress.enabled: false → not set; categories.anomaly.action: "log" → not set; expression: "true" → "ssl". ' +
         'To keep the rule\'s current settings, declare: categories: [{ tag: "wordpress", enabled: false }, { tag: "anomaly", action: "log" }], expression: "true". ' +
@@ -258,17 +256,16 @@ describe("someone else's rule with the declared ref", () => {
   });
 
   test("is changed with takeOver, and put back by a destroy", async () => {
-    const declared = { ...(await shop()), ...byRef, adopt: "takeOver" };
+    const declared = { ...shop(), ...byRef, adopt: "takeOver" };
     const before = await content();
     const recorded = await bench.up(declared);
     expect(await bench.ownRule("security-team/managed")).toMatchObject({ expression: "ssl" });
     await bench.expectNoChanges(declared, recorded);
-    await bench.operation().destroy(TYPE, recorded);
+    await bench.destroy(recorded);
     expect(await content()).toEqual(before);
   });
 
   test("isn't confused with the resource's own rule in a forced replacement", async () => {
-    bench = await RulesetsBench.start("shop");
     const declared = bench.declare({ ref: "waf", exceptions: [HOOK] });
     const recorded = await bench.up(declared);
     bench.api.clearRequests();
@@ -284,7 +281,6 @@ describe("someone else's rule with the declared ref", () => {
 });
 
 test("warns if another program's rule runs the same ruleset for the same requests", async () => {
-  bench = await RulesetsBench.start("shop");
   const other = await bench.up(bench.declare({ ref: "edgeguard/other/dev/waf" }));
   const op = bench.operation();
   const recorded = await op.up(TYPE, bench.declare());
@@ -293,16 +289,13 @@ test("warns if another program's rule runs the same ruleset for the same request
       `"Cloudflare OWASP Core Ruleset" will run twice for the same requests, because rule ${other.id} (edgeguard/other/dev/waf) in zone ${bench.zone} also executes it`,
     ),
   ]);
-  const again = bench.operation();
-  await again.preview(TYPE, bench.declare({ ref: `${REF}-2`, expression: "ssl" }), recorded);
-  expect(again.warned).toEqual([]);
+  expect(await bench.warnings(bench.declare({ ref: `${REF}-2`, expression: "ssl" }), recorded)).toEqual([]);
 });
 
 test.each([
   ["another form of its name", { name: OWASP }],
   ["the same ID", { id: managedRulesets.owasp }],
 ])("finds duplicate resources if the other one refers to the ruleset by %s", async (_form, ruleset) => {
-  bench = await RulesetsBench.start("shop");
   const first = bench.declare({ ruleset, expression: "(ssl)", ref: `${REF}-first` });
   const recorded = await bench.up(first);
   const again = bench.operation();
@@ -318,7 +311,6 @@ test.each([
 
 describe("a rule with the declared default ref that isn't recorded", () => {
   test("is adopted if it matches, because an interrupted create left it behind", async () => {
-    bench = await RulesetsBench.start("shop");
     const declared = bench.declare({ exceptions: [HOOK] });
     const left = await bench.up(declared); // This run isn't recorded.
     bench.api.clearRequests();
@@ -331,11 +323,12 @@ describe("a rule with the declared default ref that isn't recorded", () => {
   });
 
   test("isn't adopted if it differs: it may be the rule of another team's program with the same names", async () => {
-    bench = await RulesetsBench.start("shop");
     const theirs = await bench.up(bench.declare({ enabled: false }));
     const before = JSON.stringify(await bench.rules());
     for (const config of [{}, { "edgeguard:liveChecks": "false" }]) {
-      const { message } = await bench.operation(config).failedUp(TYPE, bench.declare({ exceptions: [HOOK] }));
+      const { message } = await bench
+        .operation({ config: config })
+        .failedUp(TYPE, bench.declare({ exceptions: [HOOK] }));
       expect(message).toMatch(
         `Rule ${theirs.id} in zone ${bench.zone} already has the ref "${REF}", but differs in`,
       );
@@ -345,19 +338,18 @@ describe("a rule with the declared default ref that isn't recorded", () => {
   });
 
   test("is finished if the create ended before its exceptions existed, unless it may be another team's", async () => {
-    bench = await RulesetsBench.start("shop");
     const isException = { method: "POST", path: "/rules" };
     bench.api.fault({ kind: "slow", delayMs: 0, match: isException });
     bench.api.fault({ kind: "status", status: 403, times: 9, match: isException });
-    const { recorded: half } = await bench.operation().failedUp(TYPE, bench.declare({ exceptions: [HOOK] }));
+    const { recorded: half } = await bench.failedUp(bench.declare({ exceptions: [HOOK] }));
     bench.api.clearFaults();
     expect(await bench.ownRule(`${REF}/unfinished`)).toMatchObject({ enabled: false });
     const declared = bench.declare({ exceptions: [HOOK] });
     const other = bench.declare({ exceptions: [HOOK], owasp: { paranoiaLevel: 2 } });
-    expect(await bench.operation().refusals(TYPE, other)).toEqual([
+    expect(await bench.refusals(other)).toEqual([
       expect.stringMatching(`already has the ref "${REF}/unfinished", but differs in owasp.paranoiaLevel`),
     ]);
-    expect(await bench.operation().refusals(TYPE, { ...declared, adopt: "never" })).toEqual([
+    expect(await bench.refusals({ ...declared, adopt: "never" })).toEqual([
       expect.stringContaining('adopt: "never" prevents adopting it'),
     ]);
     const recorded = await bench.up(declared);
@@ -368,20 +360,18 @@ describe("a rule with the declared default ref that isn't recorded", () => {
   });
 
   test("is deleted by a destroy after the failed create", async () => {
-    bench = await RulesetsBench.start("shop");
     const before = JSON.stringify(await bench.rules());
     const isException = { method: "POST", path: "/rules" };
     bench.api.fault({ kind: "slow", delayMs: 0, match: isException });
     bench.api.fault({ kind: "status", status: 403, times: 9, match: isException });
-    const { recorded } = await bench.operation().failedUp(TYPE, bench.declare({ exceptions: [HOOK] }));
+    const { recorded } = await bench.failedUp(bench.declare({ exceptions: [HOOK] }));
     bench.api.clearFaults();
-    if (recorded !== undefined) await bench.operation().destroy(TYPE, recorded);
+    if (recorded !== undefined) await bench.destroy(recorded);
     expect(JSON.stringify(await bench.rules())).toBe(before);
   });
 });
 
 test("a rule whose ref looks like an exception of another one stays, and a program can't declare such a ref", async () => {
-  bench = await RulesetsBench.start("shop");
   const recorded = await bench.up(bench.declare({ ref: "waf", exceptions: [HOOK] }));
   const theirs = await bench.addRule({
     action: "execute",
@@ -391,10 +381,10 @@ test("a rule whose ref looks like an exception of another one stays, and a progr
   });
   const changed = bench.declare({ ref: "waf", owasp: { paranoiaLevel: 2 } });
   const updated = await bench.up(changed, recorded);
-  await bench.operation().destroy(TYPE, updated);
+  await bench.destroy(updated);
   expect(await bench.ownRule("waf/exception/2")).toEqual(theirs);
   for (const ref of ["waf/exception/1", "waf/unfinished"])
-    expect(await bench.operation().refusals(TYPE, bench.declare({ ref }))).toEqual([
+    expect(await bench.refusals(bench.declare({ ref }))).toEqual([
       expect.stringContaining(`ref: ${JSON.stringify(ref)} ends like a ref that this package gives`),
     ]);
 });
@@ -410,7 +400,7 @@ describe('adopt: "takeOver"', () => {
   });
 
   test("changes the rule, which keeps its ref and ID, and a destroy puts everything back", async () => {
-    const declared = changed(await shop());
+    const declared = changed(shop());
     const before = await content();
     const preview = bench.operation();
     const { adopted } = (await preview.preview(TYPE, declared)).inputs;
@@ -441,17 +431,17 @@ describe('adopt: "takeOver"', () => {
   });
 
   test("keeps the record of the original rule through changes and refreshes", async () => {
-    const declared = changed(await shop());
+    const declared = changed(shop());
     const before = await content();
     let recorded = await bench.up(declared);
     recorded = await bench.up({ ...declared, enabled: false, exceptions: undefined }, recorded);
-    recorded = (await bench.operation().refresh(TYPE, recorded)) ?? recorded;
-    await bench.operation().destroy(TYPE, recorded);
+    recorded = await bench.refresh(recorded);
+    await bench.destroy(recorded);
     expect(await content()).toEqual(before);
   });
 
   test("restores the adopted rule's original value when an argument is removed", async () => {
-    const declared = { ...(await shop()), adopt: "takeOver", categories: SHOP_CATEGORIES };
+    const declared = { ...shop(), adopt: "takeOver", categories: SHOP_CATEGORIES };
     const recorded = await bench.up({ ...declared, description: "ours", version: "87" });
     await bench.up(declared, recorded);
     expect(await bench.ownRule("security-team/managed")).toMatchObject({
@@ -461,7 +451,7 @@ describe('adopt: "takeOver"', () => {
   });
 
   test("adopts matching skip rules in front of the rule as exceptions, and a destroy restores them", async () => {
-    const declared = await shop();
+    const declared = shop();
     const given = {
       action: "skip",
       action_parameters: { ruleset: "current" },
@@ -476,27 +466,27 @@ describe('adopt: "takeOver"', () => {
     expect(bench.writes()).toEqual(["PATCH /{id}/rules/{id}"]);
     expect(await bench.ownRule(`${REF}/exception/1`)).toMatchObject({ id: skip.id });
     await bench.expectNoChanges(with_, recorded);
-    await bench.operation().destroy(TYPE, recorded);
+    await bench.destroy(recorded);
     expect(await content()).toEqual(before);
 
     // One that was removed from the program is created again.
     const again = await bench.up(with_);
     const without = await bench.up({ ...with_, exceptions: undefined }, again);
     expect(await bench.refs()).toEqual(["monitoring", "managed", "credentials"]);
-    await bench.operation().destroy(TYPE, without);
+    await bench.destroy(without);
     const sameBut = (rules: unknown): unknown => (rules as object[]).map((rule) => ({ ...rule, id: "" }));
     expect(sameBut(await content())).toEqual(sameBut(before));
   });
 
   test("records the original rule even if the response to the change is lost", async () => {
-    const declared = changed(await shop());
+    const declared = changed(shop());
     const before = await content();
     bench.api.fault({ match: { method: "PATCH" }, times: 2, kind: "dropAfter" });
-    const { recorded } = await bench.operation().failedUp(TYPE, declared);
+    const { recorded } = await bench.failedUp(declared);
     expect(recorded).toMatchObject({ id: seededRules.shop.managed });
-    const repaired = await bench.operation().update(TYPE, recorded?.inputs ?? {}, recorded ?? never());
+    const repaired = await bench.update(recorded?.inputs ?? {}, recorded ?? never());
     await bench.expectNoChanges(declared, repaired);
-    await bench.operation().destroy(TYPE, repaired);
+    await bench.destroy(repaired);
     expect(await content()).toEqual(before);
   });
 });
@@ -508,10 +498,9 @@ describe("destroying a managed ruleset override", () => {
     ["restore", "deletes it, because there was nothing before", []],
     ["keep", "keeps it and its exceptions, without a write", ["exception/1", "own"]],
   ] as const)("with onDestroy %p and a created rule %s", async (onDestroy, _what, left) => {
-    bench = await RulesetsBench.start("shop");
     const recorded = await bench.up(bench.declare({ onDestroy, exceptions: [HOOK] }));
     bench.api.clearRequests();
-    await bench.operation().destroy(TYPE, recorded);
+    await bench.destroy(recorded);
     expect((await bench.refs()).slice(3)).toEqual(left);
     expect(bench.writes()).toEqual(
       left.length === 0 ? ["DELETE /{id}/rules/{id}", "DELETE /{id}/rules/{id}"] : [],
@@ -529,14 +518,14 @@ describe("destroying a managed ruleset override", () => {
     ],
     [undefined, "restores it", [expect.objectContaining({ id: seededRules.blog.owasp, enabled: true })]],
   ] as const)("with onDestroy %p and an adopted rule %s", async (onDestroy, _what, left) => {
-    const declared = { ...(await blog()), adopt: "takeOver", enabled: false, onDestroy };
+    const declared = { ...blog(), adopt: "takeOver", enabled: false, onDestroy };
     const recorded = await bench.up(declared);
-    await bench.operation().destroy(TYPE, recorded);
+    await bench.destroy(recorded);
     expect(await bench.rules()).toEqual(left);
   });
 
   test("warns if the zone no longer runs a managed ruleset", async () => {
-    bench = await RulesetsBench.start("empty");
+    bench.inZone("empty");
     const one = await bench.up(bench.declare());
     const two = await bench.up(bench.declare({ ref: `${REF}-2`, ruleset: { id: managedRulesets.free } }));
     const first = bench.operation();
@@ -550,25 +539,23 @@ describe("destroying a managed ruleset override", () => {
   });
 
   test("deletes the remaining exceptions if the rule is already gone", async () => {
-    bench = await RulesetsBench.start("shop");
     const recorded = await bench.up(bench.declare({ exceptions: [HOOK] }));
     await bench.deleteRule(await bench.ownRule());
-    await bench.operation().destroy(TYPE, recorded);
+    await bench.destroy(recorded);
     expect(await bench.refs()).toEqual(["monitoring", "managed", "credentials"]);
   });
 
   test("continues an interrupted destroy", async () => {
-    bench = await RulesetsBench.start("shop");
     const recorded = await bench.up(bench.declare({ exceptions: [HOOK, { ...HOOK, description: "x" }] }));
     bench.api.fault({ match: { method: "DELETE", path: "/rules/" }, kind: "dropAfter" });
-    await bench.operation().destroy(TYPE, recorded); // The request is repeated; the rule is already gone.
+    await bench.destroy(recorded); // The request is repeated; the rule is already gone.
     expect(await bench.refs()).toEqual(["monitoring", "managed", "credentials"]);
   });
 });
 
 describe("a rename without an alias", () => {
   test("hands an adopted rule over to the new name, and deleting the old name writes nothing", async () => {
-    const declared = await blog();
+    const declared = blog();
     const recorded = await bench.up(declared);
     const op = bench.operation();
     const renamed = await op.up(TYPE, { ...declared, ref: `${REF}-renamed` });
@@ -581,7 +568,6 @@ describe("a rename without an alias", () => {
   const before = () => bench.declare({ exceptions: [HOOK] });
   const after = (more: object = {}) => bench.declare({ ref: `${REF}-renamed`, exceptions: [HOOK], ...more });
   const made = async () => {
-    bench = await RulesetsBench.start("shop");
     return await bench.up(before());
   };
 
@@ -617,7 +603,7 @@ describe("a rename without an alias", () => {
   test("keeps the rule if the run is killed halfway and the old name is then destroyed", async () => {
     const recorded = await made();
     await bench.up(after());
-    const refreshed = (await bench.operation().refresh(TYPE, recorded)) ?? recorded;
+    const refreshed = await bench.refresh(recorded);
     bench.api.clearRequests();
     const op = bench.operation();
     await op.destroy(TYPE, refreshed);
@@ -652,7 +638,6 @@ describe("a rename without an alias", () => {
   });
 
   test("continues with the same rule if the ref is explicit", async () => {
-    bench = await RulesetsBench.start("shop");
     const declared = bench.declare({ ref: "waf", exceptions: [HOOK] });
     const recorded = await bench.up(declared);
     bench.api.clearRequests();

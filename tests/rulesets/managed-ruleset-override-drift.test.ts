@@ -3,16 +3,13 @@ import { refreshedInputs, type Recorded } from "../support/operation";
 import { inputsAfter, RulesetsBench, REF, TYPE, type Rule } from "./support";
 import { driftOf } from "../report/plans";
 
-let bench: RulesetsBench;
+const bench = new RulesetsBench();
 let othersBefore: string;
 beforeEach(async () => {
-  bench = await RulesetsBench.start();
   othersBefore = await bench.othersRules();
 });
 afterEach(async () => {
-  const now = await bench.othersRules();
-  await bench.close();
-  expect(now).toBe(othersBefore);
+  expect(await bench.othersRules()).toBe(othersBefore);
 });
 
 /** The parameters after a change in the dashboard. */
@@ -177,16 +174,16 @@ describe("a refresh after a manual change", () => {
     const rule = await bench.ownRule();
     await bench.editRule(rule, change(rule));
     bench.api.clearRequests();
-    const refreshed = await bench.operation().refresh(TYPE, recorded);
+    const refreshed = await bench.refresh(recorded);
     expect(bench.writes()).toEqual([]);
     const reported = { versions: [expect.stringContaining("pinned to 36 (the latest is 37)")] };
     const unchanged = "version" in shown ? inputsAfter(recorded, reported) : refreshedInputs(recorded);
     const { drift, ...inputs } = { ...unchanged, ...shown } as Record<string, unknown>;
     const expected = drift === undefined ? inputs : { ...inputs, drift };
-    expect(refreshed?.inputs).toEqual(expected);
+    expect(refreshed.inputs).toEqual(expected);
     expectInReport(recorded, refreshed, shown);
 
-    expect(await bench.operation().preview(TYPE, declared(), refreshed)).toMatchObject({ step: "update" });
+    expect(await bench.step(declared(), refreshed)).toBe("update");
     const repaired = await bench.up(declared(), refreshed);
     expect(bench.writes()).toEqual(["PATCH /{id}/rules/{id}"]);
     expect(await bench.ownRule()).toMatchObject({
@@ -200,8 +197,8 @@ describe("a refresh after a manual change", () => {
   test("shows that the rule is on the wrong side of the rule named in `position`", async () => {
     const recorded = await bench.up(declared());
     await bench.editRule(await bench.ownRule(), { position: { after: "" } });
-    const refreshed = await bench.operation().refresh(TYPE, recorded);
-    expect(refreshed?.inputs).toMatchObject({
+    const refreshed = await bench.refresh(recorded);
+    expect(refreshed.inputs).toMatchObject({
       position: { after: "security-team/managed" },
       drift: "the exceptions aren't all directly in front of the rule",
     });
@@ -211,7 +208,7 @@ describe("a refresh after a manual change", () => {
   test("shows no drift if the rule still runs before the rule named in `position`, but not directly before it", async () => {
     const recorded = await bench.up(bench.declare({ position: { before: "security-team/managed" } }));
     await bench.editRule(await bench.ownRule(), { position: { before: "" } });
-    expect((await bench.operation().refresh(TYPE, recorded))?.inputs).toEqual(refreshedInputs(recorded));
+    expect((await bench.refresh(recorded)).inputs).toEqual(refreshedInputs(recorded));
   });
 
   const exception = async (number: number): Promise<Rule> => bench.ownRule(`${REF}/exception/${number}`);
@@ -254,8 +251,8 @@ describe("a refresh after a manual change", () => {
       const recorded = await bench.up(declared());
       await change();
       bench.api.clearRequests();
-      const refreshed = await bench.operation().refresh(TYPE, recorded);
-      expect(refreshed?.inputs).toEqual({ ...refreshedInputs(recorded), ...shown });
+      const refreshed = await bench.refresh(recorded);
+      expect(refreshed.inputs).toEqual({ ...refreshedInputs(recorded), ...shown });
       expectInReport(recorded, refreshed, shown);
       await expectRepair(refreshed);
     },
@@ -266,10 +263,10 @@ test("a refresh shows no drift once someone has undone a manual change", async (
   const recorded = await bench.up(declared());
   const rule = await bench.ownRule();
   await bench.editRule(rule, withOverrides(rule, { enabled: false }));
-  const refreshed = await bench.operation().refresh(TYPE, recorded);
-  expect(refreshed?.inputs).toHaveProperty("drift");
+  const refreshed = await bench.refresh(recorded);
+  expect(refreshed.inputs).toHaveProperty("drift");
   await bench.editRule(rule, {});
-  expect(await bench.operation().refresh(TYPE, refreshed ?? recorded)).toEqual({
+  expect(await bench.refresh(refreshed)).toEqual({
     ...recorded,
     inputs: refreshedInputs(recorded),
   });
@@ -298,7 +295,7 @@ describe("a refresh", () => {
   test("keeps the recorded values if a ruleset can no longer be read", async () => {
     const recorded = await bench.up(declared());
     bench.api.fault({ match: { method: "GET", path: "/accounts/" }, times: 9, kind: "status", status: 403 });
-    expect(await bench.operation().refresh(TYPE, recorded)).toEqual({
+    expect(await bench.refresh(recorded)).toEqual({
       ...recorded,
       inputs: refreshedInputs(recorded),
     });
@@ -313,10 +310,10 @@ describe("a refresh", () => {
       expression: "true",
       description: "free",
     });
-    const refreshed = await bench.operation().refresh(TYPE, recorded);
-    expect(refreshed?.outputs["otherManagedRules"]).toHaveLength(3);
-    expect(refreshed?.inputs).toEqual(refreshedInputs(recorded));
-    expect(await bench.operation().preview(TYPE, plain, refreshed)).toMatchObject({ step: "same" });
+    const refreshed = await bench.refresh(recorded);
+    expect(refreshed.outputs["otherManagedRules"]).toHaveLength(3);
+    expect(refreshed.inputs).toEqual(refreshedInputs(recorded));
+    expect(await bench.step(plain, refreshed)).toBe("same");
     await bench.deleteRule(added);
   });
 });

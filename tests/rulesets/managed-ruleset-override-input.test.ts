@@ -1,100 +1,52 @@
 import { managedRulesets, OWASP_SCORE_RULE } from "edgeguard-local";
 import { HIDDEN } from "../../provider/runtime/hidden";
 import { RulesetsBench, TYPE } from "./support";
+import { OFFLINE, accounts } from "../support/resource-bench";
 import { UNKNOWN } from "../support/operation";
 
-let bench: RulesetsBench;
-beforeAll(async () => {
-  bench = await RulesetsBench.start();
-});
-afterAll(() => bench.close());
-beforeEach(() => bench.api.clearRequests());
+const bench = new RulesetsBench({ shared: true });
 
 const RULE = "0123456789abcdef0123456789abcdef";
 const UPPER = RULE.toUpperCase();
 
 describe("a preview that has sent no request yet", () => {
-  const cases: readonly [string, Record<string, unknown>, string][] = [
+  const cases: readonly [Record<string, unknown>, string][] = [
     [
-      "no ruleset",
       { ruleset: undefined },
       "ruleset: is required and must be the name of a managed ruleset, { name } or { id }",
     ],
+    [{ ruleset: {} }, "ruleset: must set exactly one of id and name, but neither is set"],
     [
-      "a ruleset without an ID or a name",
-      { ruleset: {} },
-      "ruleset: must set exactly one of id and name, but neither is set",
-    ],
-    [
-      "a ruleset with both an ID and a name",
       { ruleset: { id: managedRulesets.owasp, name: "x" } },
       "ruleset: must set exactly one of id and name, but both are set",
     ],
+    [{ ruleset: { id: "48" } }, 'ruleset.id: "48" is not a ruleset ID (32 hex digits): it has 2 characters'],
+    [{ ruleset: { name: "x", title: "x" } }, 'ruleset: unknown option "title". Valid options: id, name.'],
     [
-      "a ruleset ID that is too short",
-      { ruleset: { id: "48" } },
-      'ruleset.id: "48" is not a ruleset ID (32 hex digits): it has 2 characters',
-    ],
-    [
-      "an unknown option of ruleset",
-      { ruleset: { name: "x", title: "x" } },
-      'ruleset: unknown option "title". Valid options: id, name.',
-    ],
-    [
-      "a version that isn't a number",
       { version: "newest" },
       'version: must be "latest" or a version number as a string, such as "37", not "newest"',
     ],
-    ["an empty expression", { expression: " " }, "expression: is empty. Set it to an expression"],
+    [{ expression: " " }, "expression: is empty. Set it to an expression"],
     [
-      "an unquoted host",
-      { expression: "http.host eq www.shop.example" },
-      'expression: column 14: www.shop.example needs quotes. Write "www.shop.example"',
-    ],
-    [
-      "an open parenthesis in an exception",
       { exceptions: [{ expression: "(ssl", skip: "all" }] },
       "exceptions[0].expression: column 1: ( is never closed. Add the missing )",
     ],
-    ["an empty ref", { ref: "" }, "ref: is empty. Set it to a ref that identifies the rule in the zone"],
-    ["enabled as a string", { enabled: "true" }, 'enabled: must be a boolean, not "true"'],
+    [{ ref: "" }, "ref: is empty. Set it to a ref that identifies the rule in the zone"],
+    [{ enabled: "true" }, 'enabled: must be a boolean, not "true"'],
+    [{ owasp: {} }, "owasp.paranoiaLevel: is required and must be a whole number from 1 to 4"],
     [
-      "owasp without a paranoia level",
-      { owasp: {} },
-      "owasp.paranoiaLevel: is required and must be a whole number from 1 to 4",
-    ],
-    [
-      "paranoia level 5",
-      { owasp: { paranoiaLevel: 5 } },
-      "owasp.paranoiaLevel: must be a whole number from 1 to 4, not 5",
-    ],
-    [
-      "an unknown name of a score threshold",
-      { owasp: { paranoiaLevel: 1, scoreThreshold: "hard" } },
-      'owasp.scoreThreshold: must be low, medium, high or a whole number of at least 1, not "hard"',
-    ],
-    [
-      "a score threshold of 0",
       { owasp: { paranoiaLevel: 1, scoreThreshold: 0 } },
       "owasp.scoreThreshold: must be low, medium, high or a whole number of at least 1, not 0",
     ],
     [
-      "an unknown action",
       { owasp: { paranoiaLevel: 1, action: "drop" } },
       'owasp.action: must be "block", "managed_challenge", "js_challenge", "challenge" or "log", not "drop"',
     ],
     [
-      "an unknown option of owasp",
       { owasp: { paranoiaLevel: 1, threshold: 40 } },
       'owasp: unknown option "threshold". Did you mean "scoreThreshold"?',
     ],
     [
-      "a category override that changes nothing",
-      { categories: [{ tag: "php" }] },
-      "categories[0]: overrides nothing. Set enabled, action or both, or remove the entry",
-    ],
-    [
-      "two entries for a tag",
       {
         categories: [
           { tag: "php", enabled: true },
@@ -103,110 +55,65 @@ describe("a preview that has sent no request yet", () => {
       },
       'categories[1].tag: "php" is already used in categories[0]. Merge the two entries',
     ],
+    [{ categories: [{ enabled: true }] }, "categories[0].tag: is required and must be a string"],
     [
-      "a category without a tag",
-      { categories: [{ enabled: true }] },
-      "categories[0].tag: is required and must be a string",
-    ],
-    [
-      "a rule override that changes nothing",
       { rules: { [RULE]: {} } },
       `rules.${RULE}: overrides nothing. Set enabled, action or scoreThreshold, or remove the entry`,
     ],
     [
-      "a rule ID that isn't one",
       { rules: { [RULE.slice(1)]: { enabled: false } } },
       `rules.${RULE.slice(1)}: is not a rule ID (32 hex digits): it has 31 characters. Find the ID with \`getManagedRuleset\``,
     ],
     [
-      "a rule without a word",
       { rules: { " ?": { enabled: false } } },
       'rules[" ?"]: contains no words that identify a rule. Use the rule\'s ID, words from its description, or its OWASP or CVE number',
     ],
     [
-      "two entries for one rule ID",
       { rules: { [UPPER]: { enabled: false }, [UPPER.toLowerCase()]: { action: "log" } } },
       `rules.${UPPER.toLowerCase()}: appears twice, in uppercase and in lowercase. Merge the two entries`,
     ],
+    [{ position: "top" }, 'position: must be "first", "last", { before: ref } or { after: ref }, not "top"'],
     [
-      "an unknown position",
-      { position: "top" },
-      'position: must be "first", "last", { before: ref } or { after: ref }, not "top"',
-    ],
-    [
-      "a position before itself",
       { position: { before: "edgeguard/site/dev/waf" } },
       'position.before: "edgeguard/site/dev/waf" is this rule\'s own ref. Use the ref of another rule',
     ],
     [
-      "an exception that skips nothing",
       { exceptions: [{ expression: "true", skip: { rulesets: [] } }] },
       "exceptions[0].skip.rulesets: is empty. List at least one ruleset",
     ],
     [
-      "an exception for a rule ID that isn't one",
       { exceptions: [{ expression: "true", skip: { rules: { this: [RULE.slice(1)] } } }] },
       `"${RULE.slice(1)}" is not a rule ID (32 hex digits): it has 31 characters.`,
     ],
+    [{ exceptions: [{ skip: "all" }] }, "exceptions[0].expression: is required and must be a string"],
     [
-      "an exception without an expression",
-      { exceptions: [{ skip: "all" }] },
-      "exceptions[0].expression: is required and must be a string",
-    ],
-    [
-      "an exception with an unknown skip",
       { exceptions: [{ expression: "true", skip: "some" }] },
       'exceptions[0].skip: must be "all", "this", { rulesets: [names or IDs] } or { rules: { "<ruleset>": [rules] } }, not "some"',
     ],
     [
-      "an exception that skips a plain list",
       { exceptions: [{ expression: "true", skip: [RULE] }] },
       'exceptions[0].skip: must be "all", "this", { rulesets: [names or IDs] } or { rules: { "<ruleset>": [rules] } }, not a list with 1 item',
     ],
+    [{ exceptions: [{ expression: "true", skip: { rulesets: [RULE.slice(1)] } }] }, "(32 hex digits)"],
+    [{ adopt: "always" }, 'adopt: must be "ifEqual", "never" or "takeOver", not "always"'],
+    [{ onDestroy: "delete" }, 'onDestroy: must be "restore", "remove" or "keep", not "delete"'],
     [
-      "an exception for rules without their ruleset",
-      { exceptions: [{ expression: "true", skip: { rules: [RULE] } }] },
-      "exceptions[0].skip.rules: lists rules without their ruleset. Write { this: [rules] } for rules in this resource's ruleset. For another ruleset, use its name or ID as the key instead of `this`",
-    ],
-    [
-      "an exception for a ruleset ID that is too short",
-      { exceptions: [{ expression: "true", skip: { rulesets: [RULE.slice(1)] } }] },
-      "(32 hex digits)",
-    ],
-    [
-      "an unknown mode of adopt",
-      { adopt: "always" },
-      'adopt: must be "ifEqual", "never" or "takeOver", not "always"',
-    ],
-    [
-      "an unknown mode of onDestroy",
-      { onDestroy: "delete" },
-      'onDestroy: must be "restore", "remove" or "keep", not "delete"',
-    ],
-    [
-      "a category that turns on a level that owasp turns off",
-      { owasp: { paranoiaLevel: 2 }, categories: [{ tag: "paranoia-level-3", enabled: true }] },
-      'categories[0]: contradicts owasp.paranoiaLevel: level 2 turns off the tag "paranoia-level-3", but this entry sets enabled: true. Change the level or remove the entry',
-    ],
-    [
-      "a category that turns off a level that owasp needs",
       { owasp: { paranoiaLevel: 2 }, categories: [{ tag: "paranoia-level-1", enabled: false }] },
       'categories[0]: contradicts owasp.paranoiaLevel: level 2 needs the tag "paranoia-level-1", but this entry sets enabled: false',
     ],
     [
-      "an action for a level that owasp turns off",
       { owasp: { paranoiaLevel: 1 }, categories: [{ tag: "paranoia-level-4", action: "log" }] },
       'categories[0]: contradicts owasp.paranoiaLevel: level 1 turns off the tag "paranoia-level-4", but this entry sets action: "log"',
     ],
   ];
-  test.each(cases)("refuses %s", async (_name, change, sentence) => {
-    const refusals = await bench.operation().refusals(TYPE, bench.declare(change));
+  test.each(cases)("refuses %p", async (change, sentence) => {
+    const refusals = await bench.refusals(bench.declare(change));
     expect(refusals).toEqual([expect.stringContaining(sentence)]);
     expect(bench.api.requests).toEqual([]);
   });
 
   test("refuses a missing account, and says where to set it", async () => {
-    const refusals = await bench.operation().refusals(TYPE, bench.declare({ accountId: undefined }));
+    const refusals = await bench.refusals(bench.declare({ accountId: undefined }));
     expect(refusals).toEqual([expect.stringMatching(/^accountId: is required.*edgeguard:accountId/)]);
   });
 });
@@ -312,11 +219,11 @@ describe("a preview that has read the ruleset", () => {
   });
 
   test.each(cases)("refuses %s", async (_name, change, template) => {
-    const sentence = template.replace("ACCOUNT", bench.api.accounts.main);
+    const sentence = template.replace("ACCOUNT", accounts.main);
     const declared = bench.declare(change());
-    expect(await bench.operation().refusals(TYPE, declared)).toEqual([expect.stringContaining(sentence)]);
+    expect(await bench.refusals(declared)).toEqual([expect.stringContaining(sentence)]);
     // Without live checks, the update refuses it before anything is written.
-    const { message } = await bench.operation({ "edgeguard:liveChecks": "false" }).failedUp(TYPE, declared);
+    const { message } = await bench.operation(OFFLINE).failedUp(TYPE, declared);
     expect(message).toContain(sentence);
     expect(message).toMatch(/^Managed ruleset "edgeguard\/site\/dev\/waf": .*Nothing was written\.$/);
     expect(bench.writes()).toEqual([]);
@@ -330,7 +237,7 @@ describe("a preview that has read the ruleset", () => {
       ],
       rules: { [RULE]: { enabled: false } },
     });
-    expect(await bench.operation().refusals(TYPE, declared)).toHaveLength(3);
+    expect(await bench.refusals(declared)).toHaveLength(3);
   });
 
   test("accepts overrides that repeat or refine a paranoia level", async () => {
@@ -341,7 +248,7 @@ describe("a preview that has read the ruleset", () => {
       categories: [{ tag: "paranoia-level-3", enabled: false }],
       rules: { [OWASP_SCORE_RULE]: { scoreThreshold: 25, enabled: true }, [third]: { enabled: true } },
     });
-    expect(await bench.operation().refusals(TYPE, declared)).toEqual([]);
+    expect(await bench.refusals(declared)).toEqual([]);
   });
 });
 
@@ -373,10 +280,8 @@ test.each([
   const op = bench.operation();
   const recorded = await op.up(TYPE, declared);
   expect(op.warned).toEqual([expect.stringContaining(sentence)]);
-  const again = bench.operation();
-  await again.preview(TYPE, declared, recorded);
-  expect(again.warned).toEqual([]);
-  await bench.operation().destroy(TYPE, recorded);
+  expect(await bench.warnings(declared, recorded)).toEqual([]);
+  await bench.destroy(recorded);
 });
 
 test("errors about a secret expression don't quote it, and there are no warnings about it", async () => {
@@ -398,10 +303,10 @@ test("doesn't check unknown arguments yet, and doesn't replace the rule because 
     position: { after: UNKNOWN },
     ruleset: { id: UNKNOWN },
   });
-  expect(await bench.operation().refusals(TYPE, declared)).toEqual([]);
+  expect(await bench.refusals(declared)).toEqual([]);
   expect(bench.api.requests).toEqual([]);
   const recorded = await bench.up(bench.declare());
   const waiting = { ...bench.declare({ categories: [{ tag: UNKNOWN, enabled: true }] }) };
-  expect(await bench.operation().preview(TYPE, waiting, recorded)).toMatchObject({ step: "update" });
-  await bench.operation().destroy(TYPE, recorded);
+  expect(await bench.step(waiting, recorded)).toBe("update");
+  await bench.destroy(recorded);
 });

@@ -1,12 +1,11 @@
-import type { LocalApiOptions, ZoneName } from "edgeguard-local";
+import type { ZoneName } from "edgeguard-local";
 import { REF, RulesetsBench, TYPE, type Declaration } from "./support";
+import { OFFLINE } from "../support/resource-bench";
 import type { Recorded } from "../support/operation";
 import { LONG } from "../support/long";
 
-let bench: RulesetsBench;
-afterEach(() => bench.close());
+const bench = new RulesetsBench();
 const RUNS = LONG ? 20 : 1;
-const runs = Array.from({ length: RUNS }, (_, index) => index + 1);
 const RUNS_NOTE = LONG ? "" : " (1 of 20 runs; EDGEGUARD_TEST_LONG=1 makes all of them)";
 const TEN = Array.from({ length: 10 }, (_, index) => index + 1);
 const HOOK = { expression: 'http.request.uri.path eq "/hook"', skip: "all" };
@@ -20,8 +19,9 @@ const declaration = (number: number, more: Record<string, unknown> = {}): Declar
   });
 
 /** Delays each response differently, so that requests overlap. */
-async function start(zone: ZoneName, options: LocalApiOptions = {}): Promise<void> {
-  bench = await RulesetsBench.start(zone, options);
+async function start(zone: ZoneName): Promise<void> {
+  await bench.restart();
+  bench.inZone(zone);
   for (let index = 0; index < 60; index += 1) {
     for (const method of ["POST", "GET"] as const)
       bench.api.fault({ match: { method }, kind: "slow", delayMs: (index * 7) % 10, when: "after" });
@@ -37,7 +37,7 @@ async function expectAll(recorded: readonly Recorded[]): Promise<void> {
 
 describe.each(["shop", "empty"] as const)("concurrent operations in zone %s", (zone) => {
   test(`create and delete ten deployments of one program${RUNS_NOTE}`, async () => {
-    for (const run of runs) {
+    for (let run = 1; run <= RUNS; run += 1) {
       await start(zone);
       const othersBefore = await bench.othersRules();
       const op = bench.operation();
@@ -51,12 +51,11 @@ describe.each(["shop", "empty"] as const)("concurrent operations in zone %s", (z
       await Promise.all(recorded.map((one) => destroying.destroy(TYPE, one)));
       expect(await bench.othersRules()).toBe(othersBefore);
       expect((await bench.rules()).filter(({ ref }) => ref.startsWith("edgeguard/"))).toEqual([]);
-      if (run < RUNS) await bench.close();
     }
   });
 
   test(`create and delete the deployments of two programs${RUNS_NOTE}`, async () => {
-    for (const run of runs) {
+    for (let run = 1; run <= RUNS; run += 1) {
       await start(zone);
       const othersBefore = await bench.othersRules();
       // Like two processes, each has its own lock and its own ledger.
@@ -76,7 +75,6 @@ describe.each(["shop", "empty"] as const)("concurrent operations in zone %s", (z
       await Promise.all(recorded.map((each, index) => (destroying[index % 2] ?? one).destroy(TYPE, each)));
       expect(await bench.othersRules()).toBe(othersBefore);
       expect((await bench.rules()).filter(({ ref }) => ref.startsWith("edgeguard/"))).toEqual([]);
-      if (run < RUNS) await bench.close();
     }
   });
 });
@@ -97,7 +95,7 @@ describe("a create", () => {
   const entryPoint = "http_request_firewall_managed/entrypoint";
 
   test("uses the entry point if someone else created it in the meantime", async () => {
-    bench = await RulesetsBench.start("empty");
+    bench.inZone("empty");
     // The read misses the entry point, as if it came a moment too early.
     await bench.up(declaration(1));
     bench.api.fault({
@@ -107,7 +105,7 @@ describe("a create", () => {
       status: 404,
       code: 10003,
     });
-    const recorded = await bench.operation({ "edgeguard:liveChecks": "false" }).up(TYPE, declaration(2));
+    const recorded = await bench.operation(OFFLINE).up(TYPE, declaration(2));
     await expectAll([
       { ...recorded, outputs: { ruleRef: `${REF}-1` }, id: (await bench.ownRule(`${REF}-1`)).id },
       recorded,
@@ -116,7 +114,8 @@ describe("a create", () => {
   });
 
   test("waits until it can read an entry point that someone else just created", async () => {
-    bench = await RulesetsBench.start("empty", { readLagMs: 400 });
+    await bench.restart({ readLagMs: 400 });
+    bench.inZone("empty");
     const [one, other] = [bench.operation(), bench.operation()];
     const recorded = await Promise.all([one.up(TYPE, declaration(1)), other.up(TYPE, declaration(2))]);
     await new Promise((resolve) => setTimeout(resolve, 450));
@@ -131,7 +130,7 @@ describe("when responses are lost", () => {
     ["to adding an exception", "shop", { method: "POST", path: "/rules$" }],
     ["to enabling the rule", "shop", { method: "PATCH" }],
   ] as const)("nothing is created twice if the response %s is lost", async (what, zone, match) => {
-    bench = await RulesetsBench.start(zone);
+    bench.inZone(zone);
     const othersBefore = await bench.othersRules();
     if (what.includes("exception")) bench.api.fault({ match, kind: "slow", delayMs: 0 });
     bench.api.fault({ match, kind: "dropAfter" });
@@ -143,7 +142,6 @@ describe("when responses are lost", () => {
   });
 
   test("the next update finds the rule by its ref, even if nothing was recorded", async () => {
-    bench = await RulesetsBench.start("shop");
     const declared = declaration(1, { exceptions: [HOOK] });
     bench.api.fault({ match: { method: "POST", path: "/rules$" }, times: 9, kind: "dropAfter" });
     bench.api.fault({
@@ -153,7 +151,7 @@ describe("when responses are lost", () => {
       status: 503,
     });
     const config = { "edgeguard:liveChecks": "false", "edgeguard:maxRetries": "0" };
-    const { recorded } = await bench.operation(config).failedUp(TYPE, declared);
+    const { recorded } = await bench.operation({ config: config }).failedUp(TYPE, declared);
     expect(recorded).toBeUndefined();
     bench.api.clearFaults();
     const again = await bench.up(declared);
@@ -163,21 +161,19 @@ describe("when responses are lost", () => {
 });
 
 test("records the rule if the create fails after adding it, and the next update continues from there", async () => {
-  bench = await RulesetsBench.start("shop");
   const declared = declaration(1, { exceptions: [HOOK] });
   bench.api.fault({ match: { method: "POST", path: "/rules$" }, kind: "slow", delayMs: 0 });
   bench.api.fault({ match: { method: "POST", path: "/rules$" }, kind: "status", status: 400, message: "no" });
-  const { message, recorded } = await bench.operation().failedUp(TYPE, declared);
+  const { message, recorded } = await bench.failedUp(declared);
   expect(message).toContain('Adding rule "edgeguard/site/dev/waf-1/exception/1"');
   expect(await bench.ownRule(`${REF}-1/unfinished`)).toMatchObject({ id: recorded?.id, enabled: false }); // It doesn't act without its exception.
   if (recorded === undefined) throw new Error("nothing was recorded");
-  const repaired = await bench.operation().update(TYPE, recorded.inputs, recorded);
+  const repaired = await bench.update(recorded.inputs, recorded);
   expect(await bench.ownRule(`${REF}-1`)).toMatchObject({ id: recorded.id, enabled: true });
   await bench.expectNoChanges(declared, repaired);
 });
 
 test("an error about a missing ruleset or permission says how to fix it", async () => {
-  bench = await RulesetsBench.start("shop");
   bench.api.fault({
     match: { method: "POST" },
     kind: "status",
@@ -185,11 +181,11 @@ test("an error about a missing ruleset or permission says how to fix it", async 
     code: 50002,
     message: "not entitled",
   });
-  expect((await bench.operation().failedUp(TYPE, declaration(1))).message).toMatch(
+  expect((await bench.failedUp(declaration(1))).message).toMatch(
     /not entitled .*Your Cloudflare plan may not include this ruleset/,
   );
   bench.api.fault({ match: { method: "POST" }, kind: "status", status: 403, message: "no" });
-  expect((await bench.operation().failedUp(TYPE, declaration(1))).message).toMatch(
+  expect((await bench.failedUp(declaration(1))).message).toMatch(
     /lacks the Zone WAF Write permission for this zone \(in the dashboard: Zone > Zone WAF > Edit\)/,
   );
   bench.api.clearFaults();
@@ -202,7 +198,7 @@ test("an error about a missing ruleset or permission says how to fix it", async 
     body,
     contentType: "application/json",
   });
-  expect((await bench.operation().failedUp(TYPE, declaration(1))).message).toMatch(
+  expect((await bench.failedUp(declaration(1))).message).toMatch(
     /Check the expression in the dashboard's expression editor/,
   );
 });

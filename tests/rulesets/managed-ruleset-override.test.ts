@@ -1,19 +1,16 @@
 import { managedRulesets, OWASP_SCORE_RULE, seededRules } from "edgeguard-local";
 import { omit } from "../../provider/basics/json";
-import { driftOf } from "../report/plans";
 import { refreshedInputs } from "../support/operation";
-import { inputsAfter, RulesetsBench, OWASP, REF, TYPE, MANAGED } from "./support";
+import { RulesetsBench, OWASP, REF, TYPE, MANAGED } from "./support";
 
-let bench: RulesetsBench;
+const bench = new RulesetsBench();
 let othersBefore: string;
 beforeEach(async () => {
-  bench = await RulesetsBench.start();
   othersBefore = await bench.othersRules();
   bench.api.clearRequests();
 });
 afterEach(async () => {
   expect(await bench.othersRules()).toBe(othersBefore); // No test may change anyone else's rules.
-  await bench.close();
 });
 
 const HOOK = { expression: 'http.request.uri.path eq "/hook"', skip: "all" };
@@ -53,33 +50,15 @@ describe("a deployment in a zone with other rules", () => {
     expect(bench.writes()).toEqual(["DELETE /{id}/rules/{id}"]);
     expect(op.warned).toEqual([]);
     expect(await bench.refs()).toEqual(["monitoring", "managed", "credentials"]);
-    await bench.operation().destroy(TYPE, changed); // Deleting it again is fine.
-    expect(await bench.operation().refresh(TYPE, changed)).toBeUndefined();
+    await bench.destroy(changed); // Deleting it again is fine.
+    expect(await bench.isGone(changed)).toBe(true);
   });
 
   test("never replaces the zone's entry point", async () => {
     const first = await bench.up(bench.declare({ position: "first", exceptions: [HOOK] }));
     const second = await bench.up(bench.declare({ position: "last", exceptions: [FEED, HOOK] }), first);
-    await bench.operation().destroy(TYPE, second);
+    await bench.destroy(second);
     expect(bench.api.requests.filter(({ method }) => method === "PUT")).toEqual([]);
-  });
-
-  test("is replaced when it moves to another zone", async () => {
-    const recorded = await bench.up(bench.declare());
-    const moved = { ...bench.declare(), zoneId: bench.api.zones.empty };
-    expect(await bench.operation().preview(TYPE, moved, recorded)).toMatchObject({ replaces: ["zoneId"] });
-    const there = await bench.up(moved, recorded);
-    expect(there.id).not.toBe(recorded.id);
-    expect(await bench.refs()).not.toContain("own");
-  });
-
-  test("fails to update if its rule was deleted outside the program, and is dropped by a refresh", async () => {
-    const recorded = await bench.up(bench.declare());
-    await bench.deleteRule(await bench.ownRule());
-    const changed = bench.declare({ description: "x" });
-    const { message } = await bench.operation().failedUp(TYPE, changed, recorded);
-    expect(message).toMatch(/no longer exists.*run `pulumi refresh`/);
-    expect(await bench.operation().refresh(TYPE, recorded)).toBeUndefined();
   });
 
   test("finds a rule by its ref when its ID changed", async () => {
@@ -88,10 +67,10 @@ describe("a deployment in a zone with other rules", () => {
     await bench.deleteRule(rule);
     const { action, action_parameters, expression, ref } = rule;
     const again = await bench.addRule({ action, action_parameters, expression, ref });
-    const refreshed = await bench.operation().refresh(TYPE, recorded);
-    expect(refreshed?.outputs).toMatchObject({ ruleId: again.id });
-    expect(refreshed?.inputs).toEqual(refreshedInputs(recorded));
-    await bench.operation().destroy(TYPE, recorded);
+    const refreshed = await bench.refresh(recorded);
+    expect(refreshed.outputs).toMatchObject({ ruleId: again.id });
+    expect(refreshed.inputs).toEqual(refreshedInputs(recorded));
+    await bench.destroy(recorded);
     expect(await bench.refs()).not.toContain("own");
   });
 });
@@ -170,8 +149,8 @@ describe("the request for a deployment", () => {
       logging: { enabled: true },
       description: "manually",
     });
-    const refreshed = await bench.operation().refresh(TYPE, recorded);
-    expect(await bench.operation().preview(TYPE, declared, refreshed)).toMatchObject({ step: "same" });
+    const refreshed = await bench.refresh(recorded);
+    expect(await bench.step(declared, refreshed)).toBe("same");
     await bench.up({ ...declared, enabled: false }, recorded);
     expect(await bench.ownRule()).toMatchObject({
       enabled: false,
@@ -226,7 +205,7 @@ describe("an update", () => {
     const recorded = await bench.up(before);
     const declared = bench.declareManaged({ ...start, ...change });
     bench.api.clearRequests();
-    expect(await bench.operation().preview(TYPE, declared, recorded)).toMatchObject({ step: "update" });
+    expect(await bench.step(declared, recorded)).toBe("update");
     const changed = await bench.up(declared, recorded);
     expect(changed.id).toBe(recorded.id);
     expect(bench.writes()).toEqual(["PATCH /{id}/rules/{id}"]);
@@ -247,7 +226,7 @@ describe("an update", () => {
   test("writes nothing if a threshold's name is replaced with its number", async () => {
     const recorded = await bench.up(bench.declare({ owasp: { paranoiaLevel: 1, scoreThreshold: "low" } }));
     const same = bench.declare({ owasp: { paranoiaLevel: 1, scoreThreshold: 60 } });
-    expect(await bench.operation().preview(TYPE, same, recorded)).toMatchObject({ step: "same" });
+    expect(await bench.step(same, recorded)).toBe("same");
   });
 
   test("records changes to adopt and onDestroy without a write", async () => {
@@ -261,7 +240,7 @@ describe("an update", () => {
     const declared = bench.declare({ owasp: { paranoiaLevel: 2 }, exceptions: [HOOK], position: "first" });
     const recorded = await bench.up(declared);
     bench.api.clearRequests();
-    await bench.operation().update(TYPE, recorded.inputs, recorded);
+    await bench.update(recorded.inputs, recorded);
     expect(bench.writes()).toEqual([]);
   });
 
@@ -296,7 +275,7 @@ describe("the order of overrides", () => {
     const parameters = rule["action_parameters"] as Record<string, unknown>;
     const reversed = [...overridesOf(rule).rules].reverse();
     await bench.editRule(rule, { action_parameters: { ...parameters, overrides: { rules: reversed } } });
-    expect((await bench.operation().refresh(TYPE, recorded))?.inputs).toEqual(refreshedInputs(recorded));
+    expect((await bench.refresh(recorded)).inputs).toEqual(refreshedInputs(recorded));
   });
 
   test("matters for two tags that share rules: the later one decides", async () => {
@@ -310,7 +289,7 @@ describe("the order of overrides", () => {
     const swapped = bench.declareManaged({ categories: [on, off] });
 
     const recorded = await bench.up(first);
-    const plan = await bench.operation().preview(TYPE, swapped, recorded);
+    const plan = await bench.preview(swapped, recorded);
     expect(plan).toMatchObject({
       step: "update",
       inputs: {
@@ -341,7 +320,7 @@ describe("the order of overrides", () => {
     const same = await op.up(TYPE, swapped, recorded);
     expect(bench.writes()).toEqual([]);
     bench.api.clearRequests();
-    expect(await bench.operation().preview(TYPE, swapped, same)).toMatchObject({ step: "same" });
+    expect(await bench.step(swapped, same)).toBe("same");
     expect(bench.api.requests).toEqual([]);
   });
 
@@ -436,13 +415,13 @@ describe("the position argument", () => {
       const made = await bench.up(declared);
       expect(await bench.refs()).toEqual(withOwn);
       await bench.expectNoChanges(declared, made);
-      await bench.operation().destroy(TYPE, made);
+      await bench.destroy(made);
 
       for (const from of ["first", "last"]) {
         const before = await bench.up(bench.declare({ position: from, exceptions: [HOOK, FEED] }));
         const moved = await bench.up(declared, before);
         expect(await bench.refs()).toEqual(withOwn);
-        await bench.operation().destroy(TYPE, moved);
+        await bench.destroy(moved);
       }
     },
   );
@@ -523,7 +502,7 @@ describe("exceptions", () => {
       [FEED.expression, { rules: { [managedRulesets.owasp]: [OWASP_SCORE_RULE] } }],
     ]);
     await bench.expectNoChanges(declared, recorded);
-    await bench.operation().destroy(TYPE, recorded);
+    await bench.destroy(recorded);
     expect(await bench.refs()).toEqual(["monitoring", "managed", "credentials"]);
   });
 
@@ -556,8 +535,8 @@ describe("exceptions", () => {
     await bench.editRule(await bench.ownRule(`${REF}/exception/1`), {
       action_parameters: { ruleset: "current" },
     });
-    const refreshed = await bench.operation().refresh(TYPE, shorter);
-    expect(refreshed?.outputs["exceptions"]).toEqual([{ ...HOOK, skip: "all" }]);
+    const refreshed = await bench.refresh(shorter);
+    expect(refreshed.outputs["exceptions"]).toEqual([{ ...HOOK, skip: "all" }]);
   });
 
   const managedRule = async (): Promise<string> =>
@@ -613,37 +592,6 @@ describe("exceptions", () => {
 });
 
 describe("after Cloudflare publishes a version of the ruleset,", () => {
-  test("a refresh shows the version in an output, and the preview shows no change", async () => {
-    const declared = bench.declare({ version: "latest", owasp: { paranoiaLevel: 2 } });
-    const recorded = await bench.up(declared);
-    await bench.publishVersion(managedRulesets.owasp, {
-      add: [{ description: "new", categories: ["sqli"] }],
-    });
-    const refreshed = await bench.operation().refresh(TYPE, recorded);
-    expect(refreshed?.outputs).toMatchObject({ rulesetVersion: "38" });
-    const versions = [expect.stringContaining(`${OWASP} 37 → 38: 1 new rule, 1 on in this zone (1 score).`)];
-    expect(refreshed?.inputs).toEqual(inputsAfter(recorded, { versions }));
-    expect(driftOf(TYPE, recorded, refreshed)).toBeUndefined();
-    expect(await bench.operation().preview(TYPE, declared, refreshed)).toMatchObject({ step: "same" });
-  });
-
-  test("a refresh warns if the version lacks an overridden rule", async () => {
-    const [first] = await ruleIds(managedRulesets.owasp);
-    const gone = first ?? "";
-    const declared = bench.declare({ rules: { [gone]: { enabled: false } } });
-    const recorded = await bench.up(declared);
-    await bench.publishVersion(managedRulesets.owasp, { remove: [gone] });
-    const op = bench.operation();
-    await op.refresh(TYPE, recorded);
-    expect(op.warned).toEqual([
-      expect.stringMatching(
-        new RegExp(
-          `these settings don't apply to version 38 of "${OWASP}" and have no effect: .*rules\\["${gone}"\\].*Change the program`,
-        ),
-      ),
-    ]);
-  });
-
   test("a refresh warns if a different rule compares the score, and the next update sets the threshold on it", async () => {
     const last = "f".repeat(32);
     const declared = bench.declare({ owasp: { paranoiaLevel: 4, scoreThreshold: 60 } });
@@ -669,8 +617,7 @@ describe("after Cloudflare publishes a version of the ruleset,", () => {
       add: [{ description: "new", categories: ["brand-new"] }],
     });
     const refused = (version: number) =>
-      bench.operation().refusals(
-        TYPE,
+      bench.refusals(
         bench.declareManaged({
           version: String(version),
           categories: [{ tag: "brand-new", enabled: true }],
@@ -695,7 +642,7 @@ describe("the preview", () => {
       ruleset: { name: OWASP },
       owasp: { paranoiaLevel: 2, scoreThreshold: 25, action: "managed_challenge" },
     });
-    const { inputs } = await bench.operation().preview(TYPE, declared);
+    const { inputs } = await bench.preview(declared);
     const recorded = await bench.up(declared);
     const { on, off } = await bench.effectiveDeployment();
     expect(inputs["expansion"]).toEqual({
@@ -719,9 +666,7 @@ describe("the preview", () => {
     const digests = new Set<string>();
     const nothing = { weaker: [], stronger: [], moved: [], behind: [] };
     const preview = async (changes: object): Promise<unknown> => {
-      const { inputs } = await bench
-        .operation()
-        .preview(TYPE, bench.declare({ ...before, ...changes }), recorded);
+      const { inputs } = await bench.preview(bench.declare({ ...before, ...changes }), recorded);
       const { compared } = inputs["impact"] as { readonly compared: { readonly digest: string } };
       expect(compared.digest).toMatch(/^[0-9a-f]{32}$/);
       digests.add(compared.digest);
@@ -746,12 +691,12 @@ describe("the preview", () => {
 
   test("shows no effects without credentials, and that alone isn't a change", async () => {
     const declared = bench.declare({ owasp: { paranoiaLevel: 2 } });
-    const fork = bench.operation({ "edgeguard:apiToken": "" });
+    const fork = bench.operation({ config: { "edgeguard:apiToken": "" } });
     const { inputs } = await fork.preview(TYPE, declared);
     expect(inputs).not.toHaveProperty("expansion");
     expect(fork.warned).toEqual([expect.stringContaining("live checks skipped")]);
     const recorded = await bench.up(declared);
-    const again = bench.operation({ "edgeguard:apiToken": "" });
+    const again = bench.operation({ config: { "edgeguard:apiToken": "" } });
     expect(await again.preview(TYPE, declared, recorded)).toMatchObject({ step: "same" });
     expect(again.warned).toEqual([]);
   });

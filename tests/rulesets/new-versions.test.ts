@@ -3,16 +3,9 @@ import type { JsonObject } from "../../provider/basics/json";
 import { driftOf } from "../report/plans";
 import { rawGet, refreshedInputs, type Recorded } from "../support/operation";
 import { inputsAfter, RulesetsBench, MANAGED, REF, TYPE, type Declaration, type Rule } from "./support";
+import { accounts, zones } from "../support/resource-bench";
 
-let bench: RulesetsBench;
-beforeAll(async () => {
-  bench = await RulesetsBench.start();
-});
-beforeEach(() => {
-  bench.api.reset();
-  bench.api.clearFaults();
-});
-afterAll(() => bench.close());
+const bench = new RulesetsBench({ shared: true });
 
 /** What a refresh says about new versions: the first line of each message, without the deployment's ref. */
 interface Refreshed {
@@ -25,7 +18,7 @@ interface Refreshed {
 
 async function refresh(recorded: Recorded, config: Record<string, string> = {}): Promise<Refreshed> {
   bench.api.clearRequests();
-  const operation = bench.operation(config);
+  const operation = bench.operation({ config: config });
   const found = await operation.refresh(TYPE, recorded);
   if (found === undefined) throw new Error("the rule is gone");
   // The report reads them from the record.
@@ -185,7 +178,7 @@ describe("a refresh or a preview after Cloudflare published a version", () => {
     const declarations = [
       bench.declareManaged({ ref: "edgeguard/a", categories: [{ tag: "php", action: "log" }] }),
       bench.declareManaged({ ref: "edgeguard/b", expression: 'http.host eq "b.example"' }),
-      bench.declareManaged({ ref: "edgeguard/c", zoneId: bench.api.zones.blog }),
+      bench.declareManaged({ ref: "edgeguard/c", zoneId: zones.blog }),
     ];
     const up = bench.operation();
     const recorded = [];
@@ -426,7 +419,7 @@ describe("for a deployment that pins a version,", () => {
       change: [{ id: (await rule("100001")).id, action: "log" }],
     });
     const moved = bench.declareManaged({ version: "89" });
-    expect(await bench.operation().preview(TYPE, moved, recorded)).toMatchObject({
+    expect(await bench.preview(moved, recorded)).toMatchObject({
       step: "update",
       inputs: { impact: { compared: { weaker: ["1 rule block → log"], stronger: [] } } },
     });
@@ -471,7 +464,7 @@ describe("when versions can't be compared,", () => {
   );
 
   test("the next refresh still says what changed if the response had no version", async () => {
-    const path = `/accounts/${bench.api.accounts.main}/rulesets/${managedRulesets.managed}`;
+    const path = `/accounts/${accounts.main}/rulesets/${managedRulesets.managed}`;
     const { result } = await rawGet(bench.api, path);
     const unversioned = { ...(result as JsonObject), version: undefined };
     const body = JSON.stringify({ success: true, errors: [], messages: [], result: unversioned });
@@ -507,7 +500,7 @@ describe("when versions can't be compared,", () => {
     ["no rules", (version) => ({ ...version, rules: null }), "Cloudflare lists no rules of version 88"],
   ];
   test.each(odd)("a response with %s isn't compared", async (_what, change, why) => {
-    const path = `/accounts/${bench.api.accounts.main}/rulesets/${managedRulesets.managed}/versions/88`;
+    const path = `/accounts/${accounts.main}/rulesets/${managedRulesets.managed}/versions/88`;
     const { result } = await rawGet(bench.api, path);
     const body = { success: true, errors: [], messages: [], result: change(result as JsonObject) };
     bench.api.fault({
@@ -526,7 +519,7 @@ describe("when versions can't be compared,", () => {
       ruleset: string,
       change: (result: { readonly rules: JsonObject[] }) => object,
     ): Promise<void> {
-      const path = `/accounts/${bench.api.accounts.main}/rulesets/${ruleset}`;
+      const path = `/accounts/${accounts.main}/rulesets/${ruleset}`;
       const { result } = await rawGet(bench.api, path);
       const body = {
         success: true,
@@ -603,7 +596,7 @@ test("a refresh reports what changed when a ruleset goes back to an earlier vers
   const recorded = await bench.up(bench.declareManaged());
   await bench.publishVersion(managedRulesets.managed, { add: [{ description: "New" }] });
   const { recorded: newer } = await refresh(recorded);
-  const path = `/accounts/${bench.api.accounts.main}/rulesets/${managedRulesets.managed}`;
+  const path = `/accounts/${accounts.main}/rulesets/${managedRulesets.managed}`;
   const { result } = await rawGet(bench.api, `${path}/versions/88`);
   const body = JSON.stringify({ success: true, errors: [], messages: [], result });
   const latest = { method: "GET", path: `${managedRulesets.managed}$` };

@@ -15,24 +15,23 @@ import { readManagedRuleset } from "../../provider/rulesets/managed";
 import { toOverrides, type ManagedRuleset, type Overrides } from "../../provider/rulesets/wire";
 import { clientOf } from "../support/edge-client";
 import { RulesetsBench } from "./support";
+import { accounts } from "../support/resource-bench";
 import { LONG } from "../support/long";
 
 /** Properties of overrides, for random declarations for the local API's rulesets. */
 
-let bench: RulesetsBench;
+const bench = new RulesetsBench({ shared: true });
 let owaspRuleset: ManagedRuleset;
 let managedRuleset: ManagedRuleset;
 beforeAll(async () => {
-  bench = await RulesetsBench.start("empty");
   const { client } = clientOf(bench.api.url);
-  const read = (id: string) => readManagedRuleset(client, bench.api.accounts.main, id);
+  const read = (id: string) => readManagedRuleset(client, accounts.main, id);
   [owaspRuleset, managedRuleset] = await Promise.all([
     read(managedRulesets.owasp),
     read(managedRulesets.managed),
   ]);
   await client.close();
 });
-afterAll(() => bench.close());
 
 const RUNS = LONG ? 2_000 : 40;
 
@@ -171,6 +170,7 @@ test("counts as conflicts the rules that would change if the categories were swa
 });
 
 test("computes the same effective rules as the local API, which has its own implementation", async () => {
+  bench.inZone("empty");
   await bench.up(bench.declare());
   const samples = [
     ...fc

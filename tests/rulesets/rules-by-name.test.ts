@@ -2,13 +2,9 @@ import { managedRulesets, OWASP_SCORE_RULE } from "edgeguard-local";
 import { hasUnknown } from "../../provider/runtime/engine-values";
 import { UNKNOWN, type Recorded } from "../support/operation";
 import { inputsAfter, RulesetsBench, MANAGED, TYPE, type Rule } from "./support";
+import { OFFLINE } from "../support/resource-bench";
 
-let bench: RulesetsBench;
-beforeAll(async () => {
-  bench = await RulesetsBench.start();
-});
-beforeEach(() => bench.api.reset());
-afterAll(() => bench.close());
+const bench = new RulesetsBench({ shared: true });
 
 const { managed, owasp, free } = managedRulesets;
 const EXPRESSION = 'http.request.uri.path eq "/search"';
@@ -35,7 +31,7 @@ const off = (...names: string[]) => ({
   rules: Object.fromEntries(names.map((name) => [name, { enabled: false }])),
 });
 const refusals = (declaration: Record<string, unknown>, recorded?: Recorded) =>
-  bench.operation().refusals(TYPE, declaration, recorded);
+  bench.refusals(declaration, recorded);
 
 describe("a rule's name", () => {
   it("can be its OWASP number, and the request contains the rule's ID", async () => {
@@ -61,7 +57,7 @@ describe("a rule's name", () => {
     ["its whole description", JAVA],
   ])("can be %s", async (_how, name) => {
     const { id } = await ruleWith(managed, JAVA);
-    const { inputs } = await bench.operation().preview(TYPE, bench.declareManaged(off(name)));
+    const { inputs } = await bench.preview(bench.declareManaged(off(name)));
     expect(inputs["ruleIds"]).toEqual({ [managed]: { [name]: id } });
   });
 
@@ -88,7 +84,7 @@ describe("a rule's name", () => {
     const [number, cve] = [await ruleWith(owasp, "920272:"), await ruleWith(free, "CVE-2021-44228")];
     const names = { this: ["920272"], [free]: ["CVE-2021-44228"] };
     const declaration = bench.declare({ ...off("920272"), ...skipping(names) });
-    const { inputs } = await bench.operation().preview(TYPE, declaration);
+    const { inputs } = await bench.preview(declaration);
     expect(inputs["expansion"]).toMatchObject({
       rulesByName: [
         `"920272" is rule ${number.id} ("920272: Protocol enforcement in arguments"): score, on by default`,
@@ -242,7 +238,7 @@ describe("when Cloudflare renames rules,", () => {
     const refreshed = await refresh.refresh(TYPE, recorded);
     const versions = [expect.stringMatching(/^Cloudflare Managed Ruleset 88 → 89: /)];
     expect(refreshed?.inputs).toEqual(inputsAfter(recorded, { versions }));
-    expect(await bench.operation().preview(TYPE, declaration(), refreshed)).toMatchObject({ step: "same" });
+    expect(await bench.step(declaration(), refreshed)).toBe("same");
     const updated = await bench.up(changed(), refreshed);
     expect(await overridesSent()).toEqual([{ id, enabled: false }]);
     expect(updated.inputs["ruleIds"]).toEqual(recorded.inputs["ruleIds"]);
@@ -286,9 +282,9 @@ describe("a refresh of a named rule whose override was changed manually", () => 
     const rule = await bench.ownRule();
     const overrides = rules === undefined ? undefined : { rules: rules.map((entry) => ({ id, ...entry })) };
     await bench.editRule(rule, { action_parameters: { id: owasp, ...(overrides && { overrides }) } });
-    const refreshed = await bench.operation().refresh(TYPE, recorded);
-    expect(refreshed?.inputs["rules"]).toEqual(shown);
-    expect(refreshed?.inputs["ruleIds"]).toEqual({ [owasp]: { "920272": id } });
+    const refreshed = await bench.refresh(recorded);
+    expect(refreshed.inputs["rules"]).toEqual(shown);
+    expect(refreshed.inputs["ruleIds"]).toEqual({ [owasp]: { "920272": id } });
     const repaired = await bench.up(declaration, refreshed);
     expect(await overridesSent()).toEqual([{ id, enabled: false }]);
     await bench.expectNoChanges(declaration, repaired);
@@ -300,21 +296,21 @@ describe("without live checks", () => {
 
   it("the preview resolves no names, but the update does", async () => {
     const { id } = await ruleWith(owasp, "920272:");
-    const anonymous = bench.operation({ "edgeguard:apiToken": "" });
+    const anonymous = bench.operation({ config: { "edgeguard:apiToken": "" } });
     const preview = await anonymous.preview(TYPE, bench.declare(off("920272")));
     expect(preview.inputs).not.toHaveProperty("ruleIds");
     expect(anonymous.warned).toEqual([expect.stringContaining("live checks skipped: no credentials")]);
-    const created = await bench.operation(offline).up(TYPE, bench.declare(off("920272")));
+    const created = await bench.operation({ config: offline }).up(TYPE, bench.declare(off("920272")));
     expect(created.outputs["ruleIds"]).toEqual({ [owasp]: { "920272": id } });
   });
 
   it("in a saved plan, only names that the update still has to resolve are unknown", async () => {
-    const anonymous = bench.operation({ "edgeguard:apiToken": "" });
+    const anonymous = bench.operation({ config: { "edgeguard:apiToken": "" } });
     const declaration = { ...bench.declare(off("920272")), __savedPlan: true };
     const plan = await anonymous.preview(TYPE, declaration);
     expect(plan.inputs["ruleIds"]).toBe(UNKNOWN);
     const { id } = await ruleWith(owasp, "920272:");
-    expect((await bench.operation().preview(TYPE, declaration)).inputs["ruleIds"]).toEqual({
+    expect((await bench.preview(declaration)).inputs["ruleIds"]).toEqual({
       [owasp]: { "920272": id },
     });
     const { inputs } = await anonymous.preview(TYPE, { ...bench.declare(off(id)), __savedPlan: true });
@@ -325,25 +321,27 @@ describe("without live checks", () => {
       [owasp]: { "920272": id },
     });
     const unknown = { ...bench.declare({ exceptions: UNKNOWN }), __savedPlan: true };
-    expect(hasUnknown((await bench.operation().preview(TYPE, unknown)).inputs["ruleIds"])).toBe(true);
+    expect(hasUnknown((await bench.preview(unknown)).inputs["ruleIds"])).toBe(true);
   });
 
   it("an update keeps the rule that the create found by name, even if the name matches another rule by then", async () => {
     const { id } = await ruleWith(managed, JAVA);
-    const created = await bench.operation(offline).up(TYPE, bench.declareManaged(off("CVE-2021-44228")));
+    const created = await bench
+      .operation({ config: offline })
+      .up(TYPE, bench.declareManaged(off("CVE-2021-44228")));
     await bench.publishVersion(managed, {
       change: [{ id, description: "Log4j headers" }],
       add: [{ description: "Log4j body - CVE:CVE-2021-44228" }],
     });
     const change = { ...bench.declareManaged(off("CVE-2021-44228")), description: "mine" };
-    await bench.operation(offline).up(TYPE, change, created);
+    await bench.operation({ config: offline }).up(TYPE, change, created);
     expect(await overridesSent()).toEqual([{ id, enabled: false }]);
 
-    const live = await bench.operation().failedUp(TYPE, { ...change, description: "ours" }, created);
+    const live = await bench.failedUp({ ...change, description: "ours" }, created);
     expect(live.message).toContain("some names now match different rules");
     expect(live.message).toContain("run `pulumi refresh` to record the rules");
     expect(await overridesSent()).toEqual([{ id, enabled: false }]);
-    const refreshed = await bench.operation().refresh(TYPE, created);
+    const refreshed = await bench.refresh(created);
     const updated = await bench.up({ ...change, description: "ours" }, refreshed);
     expect(updated.inputs["ruleIds"]).toEqual({ [managed]: { "CVE-2021-44228": id } });
     expect(updated.inputs["ruleIds"]).toEqual(updated.outputs["ruleIds"]);
@@ -372,7 +370,7 @@ it("doesn't show the names or rules in secret arguments", async () => {
 
 it("refuses a name that has become ambiguous since the last update resolved it, and says what to do", async () => {
   const declaration = bench.declare(off("920272"));
-  const created = await bench.operation({ "edgeguard:liveChecks": "false" }).up(TYPE, declaration);
+  const created = await bench.operation(OFFLINE).up(TYPE, declaration);
   await bench.publishVersion(owasp, { add: [{ description: "920272: another" }] });
   const changed = { ...declaration, description: "mine" };
   const [refusal] = await refusals(changed, created);
@@ -380,20 +378,19 @@ it("refuses a name that has become ambiguous since the last update resolved it, 
     /matches 2 rules.*If the last update resolved this name without live checks, run `pulumi refresh`/,
   );
   expect((await refusals(declaration))[0]).not.toContain("pulumi refresh");
-  expect(await refusals(changed, await bench.operation().refresh(TYPE, created))).toEqual([]);
+  expect(await refusals(changed, await bench.refresh(created))).toEqual([]);
 });
 
 it("the recorded IDs stay if another name is added without live checks", async () => {
   const recorded = await bench.up(bench.declare(off("920272")));
   const more = bench.declare(off("920272", "920100"));
-  const updated = await bench.operation({ "edgeguard:liveChecks": "false" }).up(TYPE, more, recorded);
+  const updated = await bench.operation(OFFLINE).up(TYPE, more, recorded);
   expect(updated.inputs["ruleIds"]).toEqual(recorded.inputs["ruleIds"]);
   expect(updated.outputs["ruleIds"]).toMatchObject({
     [owasp]: { "920272": expect.anything() as unknown, "920100": expect.anything() as unknown },
   });
-  const plan = await bench
-    .operation({ "edgeguard:apiToken": "" })
-    .preview(TYPE, { ...more, __savedPlan: true }, recorded);
+  const anonymous = { config: { "edgeguard:apiToken": "" } };
+  const plan = await bench.preview({ ...more, __savedPlan: true }, recorded, anonymous);
   expect(plan.inputs["ruleIds"]).toBe(UNKNOWN);
 });
 
@@ -405,8 +402,8 @@ it("two exceptions that refer to the same rule by name and by ID both stay as de
   }));
   const declaration = bench.declare({ exceptions });
   const recorded = await bench.up(declaration);
-  const refreshed = await bench.operation().refresh(TYPE, recorded);
-  expect(refreshed?.inputs["exceptions"]).toEqual(recorded.inputs["exceptions"]);
+  const refreshed = await bench.refresh(recorded);
+  expect(refreshed.inputs["exceptions"]).toEqual(recorded.inputs["exceptions"]);
   await bench.expectNoChanges(declaration, recorded);
 });
 
@@ -475,7 +472,7 @@ it("handles rules that have no description, or control characters in the descrip
   await bench.publishVersion(managed, {
     add: [{ description: "" }, { description: "Evil \u001b[2J\u202e payload" }],
   });
-  const { inputs } = await bench.operation().preview(TYPE, bench.declareManaged(off("evil payload")));
+  const { inputs } = await bench.preview(bench.declareManaged(off("evil payload")));
   const { rulesByName } = inputs["expansion"] as { rulesByName: string[] };
   expect(rulesByName[0]).toContain("Evil \\\\u001b[2J\\\\u202e payload");
 });

@@ -12,11 +12,7 @@ if (LONG) jest.setTimeout(3_600_000);
 const STEPS = 8;
 const REFS = [REF, "waf", "waf-2"];
 
-let bench: RulesetsBench;
-beforeAll(async () => {
-  bench = await RulesetsBench.start("shop");
-});
-afterAll(() => bench.close());
+const bench = new RulesetsBench({ shared: true });
 
 /** A rule without what Cloudflare sets. */
 const content = (rule: Rule): unknown => omit(rule, ["version", "last_updated"]);
@@ -45,7 +41,9 @@ test(`no stack changes or deletes a rule that it doesn't own (${ROUNDS} rounds)`
         recorded !== undefined &&
         (rule.id === recorded.id || (rule["action"] === "skip" && rule.ref.startsWith(`${ref}/exception/`)));
       const others = before.filter((rule) => !isOwn(rule)).map(content);
-      const operation = bench.operation({ "edgeguard:liveChecks": random.pick(["true", "false"]) });
+      const operation = bench.operation({
+        config: { "edgeguard:liveChecks": random.pick(["true", "false"]) },
+      });
       if (recorded !== undefined && random.chance(0.3)) {
         await operation.destroy(TYPE, recorded);
         stack.delete(ref);

@@ -1,22 +1,8 @@
 import { revisionOf } from "../../provider/runtime/impact";
 import type { JsonObject } from "../../provider/basics/json";
-import {
-  managedRulesets,
-  seededRules,
-  startLocalApi,
-  type EffectiveWaf,
-  type LocalApi,
-  type LocalApiOptions,
-  type ZoneName,
-} from "edgeguard-local";
-import {
-  Operation,
-  publishVersion,
-  rawGet,
-  rawSend,
-  refreshedInputs,
-  type Recorded,
-} from "../support/operation";
+import { managedRulesets, seededRules, type EffectiveWaf, type ZoneName } from "edgeguard-local";
+import { accounts, Bench, zones, type Setup } from "../support/resource-bench";
+import { publishVersion, rawGet, rawSend, refreshedInputs, type Recorded } from "../support/operation";
 
 export const TYPE = "ManagedRulesetOverride";
 export const REF = "edgeguard/site/dev/waf";
@@ -38,22 +24,24 @@ export function inputsAfter(
 }
 
 /** A local API and one of its zones: what a test declares there, what exists, and what was sent. */
-export class RulesetsBench {
-  private constructor(
-    readonly api: LocalApi,
-    readonly zone: string,
-  ) {}
+export class RulesetsBench extends Bench {
+  zone: string = zones.shop;
 
-  static async start(zone: ZoneName = "shop", options: LocalApiOptions = {}): Promise<RulesetsBench> {
-    const api = await startLocalApi(options);
-    return new RulesetsBench(api, api.zones[zone]);
+  constructor(setup?: Setup) {
+    super(TYPE, setup);
+    beforeEach(() => this.inZone("shop"));
+  }
+
+  /** Lets the rest of the test work in another zone. */
+  inZone(name: ZoneName): void {
+    this.zone = zones[name];
   }
 
   /** The OWASP Core Ruleset for all requests, by default. */
   declare(more: Record<string, unknown> = {}): Declaration {
     return {
       zoneId: this.zone,
-      accountId: this.api.accounts.main,
+      accountId: accounts.main,
       ruleset: { id: managedRulesets.owasp },
       ref: REF,
       ...more,
@@ -67,14 +55,6 @@ export class RulesetsBench {
       expression: 'http.host eq "a.example"',
       ...more,
     });
-  }
-
-  operation(config: Record<string, string> = {}): Operation {
-    return new Operation(this.api, { config });
-  }
-
-  async up(declaration: Declaration, recorded?: Recorded): Promise<Recorded> {
-    return await this.operation().up(TYPE, declaration, recorded);
   }
 
   get path(): string {
@@ -149,7 +129,7 @@ export class RulesetsBench {
   async managedRules(
     ruleset: string,
   ): Promise<readonly (Rule & { readonly categories: readonly string[] })[]> {
-    const { result } = await rawGet(this.api, `/accounts/${this.api.accounts.main}/rulesets/${ruleset}`);
+    const { result } = await rawGet(this.api, `/accounts/${accounts.main}/rulesets/${ruleset}`);
     const { rules } = result as { rules: (Rule & { categories?: readonly string[] })[] };
     return rules.map((rule) => ({ ...rule, categories: rule.categories ?? [] }));
   }
@@ -166,12 +146,6 @@ export class RulesetsBench {
       .map(({ method, path }) => `${method} ${path.replace(this.path, "").replace(/[0-9a-f]{32}/g, "{id}")}`);
   }
 
-  bodies(method: "POST" | "PATCH"): Record<string, unknown>[] {
-    return this.api.requests
-      .filter((request) => request.method === method)
-      .map(({ body }) => body as Record<string, unknown>);
-  }
-
   /**
    * Preview, refresh and preview again find no changes. The previews send no request, and the refresh writes
    * nothing.
@@ -184,17 +158,13 @@ export class RulesetsBench {
     versions?: readonly unknown[],
   ): Promise<void> {
     this.api.clearRequests();
-    expect(await this.operation().preview(TYPE, declaration, recorded)).toMatchObject({ step: "same" });
+    expect(await this.step(declaration, recorded)).toBe("same");
     expect(this.api.requests).toEqual([]);
-    const refreshed = await this.operation().refresh(TYPE, recorded);
+    const refreshed = await this.refresh(recorded);
     const inputs = versions === undefined ? refreshedInputs(recorded) : inputsAfter(recorded, { versions });
     expect(refreshed).toEqual({ ...recorded, inputs });
-    expect(await this.operation().preview(TYPE, declaration, refreshed)).toMatchObject({ step: "same" });
+    expect(await this.step(declaration, refreshed)).toBe("same");
     expect(this.writes()).toEqual([]);
-  }
-
-  async close(): Promise<void> {
-    await this.api.close();
   }
 }
 

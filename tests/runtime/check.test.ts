@@ -1,16 +1,10 @@
 import { type LocalApi, startLocalApi } from "edgeguard-local";
 import type { z } from "zod";
 import { omit } from "../../provider/basics/json";
-import { wafMigration } from "../../provider/migration/waf-migration";
-import { kvEntries } from "../../provider/kv/kv-entries";
-import { kvNamespace } from "../../provider/kv/kv-namespace";
-import { logpushJob } from "../../provider/logpush/logpush-job";
-import { pageShieldPolicy } from "../../provider/page-shield/policy";
-import { pageShieldSettings } from "../../provider/page-shield/settings";
-import { managedRulesetOverride } from "../../provider/rulesets/managed-ruleset-override";
 import { checkInputs } from "../../provider/runtime/inputs";
 import { failureText } from "../../provider/runtime/resource-type";
-import { Operation, rawSend, sent, UNKNOWN } from "../support/operation";
+import { Operation, sent, UNKNOWN } from "../support/operation";
+import { LIFECYCLES } from "../support/lifecycles";
 
 let api: LocalApi;
 let settings: Record<string, unknown>;
@@ -37,16 +31,6 @@ beforeEach(async () => {
   };
 });
 afterEach(() => api.close());
-
-const ALL = [
-  pageShieldPolicy,
-  pageShieldSettings,
-  managedRulesetOverride,
-  wafMigration,
-  logpushJob,
-  kvNamespace,
-  kvEntries,
-].map(({ verbs }) => verbs.facts);
 
 const off = { config: { "edgeguard:liveChecks": "false" } };
 
@@ -372,7 +356,7 @@ describe("the check of arguments", () => {
       [{ odd: 1 }],
       { id: 1, name: 1 },
     ];
-    const sentences = ALL.flatMap(({ args: { shape } }) =>
+    const sentences = LIFECYCLES.flatMap(({ args: { shape } }) =>
       Object.entries(shape).flatMap(([name, schema]) =>
         wrong.flatMap((value) =>
           checkInputs({ [name]: schema as z.ZodType }, { [name]: value }).failures.map(failureText),
@@ -442,25 +426,6 @@ describe("a check", () => {
 });
 
 describe("a preview with or without live checks", () => {
-  test("makes no live checks for an unchanged stack, even if directives are written as an object", async () => {
-    const up = new Operation(api);
-    const before = await up.up("PageShieldPolicy", policy);
-    const set = await up.up("PageShieldSettings", settings);
-    api.clearRequests();
-    const op = new Operation(api);
-    const again = await op.preview(
-      "PageShieldPolicy",
-      { ...policy, value: { scriptSrc: ["'self'"] } },
-      before,
-    );
-    expect(again).toMatchObject({ step: "same" });
-    const other = await op.preview("PageShieldSettings", settings, set);
-    expect(other).toMatchObject({ step: "same" });
-    for (const { inputs } of [again, other]) expect(inputs).not.toHaveProperty("impact");
-    expect(sent(api)).toEqual([]);
-    expect(op.warned).toEqual([]);
-  });
-
   test("reads a zone's policies and scripts once for all policies of an operation", async () => {
     const op = new Operation(api);
     const zoneId = api.zones.shop;
@@ -566,25 +531,5 @@ describe("a preview with or without live checks", () => {
     await op.preview("PageShieldPolicy", policy, first);
     await op.preview("PageShieldPolicy", { ...other, description: "New name" }, second);
     expect(sent(api)).toEqual(["GET /policies"]);
-  });
-
-  test("refuses an argument that Cloudflare's response shows to be wrong", async () => {
-    const path = `/zones/${api.zones.empty}/page_shield/policies`;
-    const { description, action, expression, value } = policy;
-    const made = await rawSend(api, "POST", path, {
-      description,
-      action,
-      expression,
-      value,
-      enabled: true,
-      tags: { owner: ["web"] },
-    });
-    const { id } = made["result"] as { id: string };
-    expect(await new Operation(api).refusals("PageShieldPolicy", { ...policy, adopt: "never" })).toEqual([
-      expect.stringMatching(
-        `^adopt: zone .* already has a policy .* \\(${id}\\), and adopt: "never" prevents`,
-      ),
-    ]);
-    expect(api.requests.filter(({ method }) => method !== "GET")).toHaveLength(1);
   });
 });

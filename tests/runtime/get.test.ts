@@ -1,19 +1,11 @@
-import { type LocalApi, startLocalApi } from "edgeguard-local";
 import { HTTPS } from "../logpush/support";
+import { apiPerTest } from "../support/bench";
+import { accounts, zones } from "../support/resource-bench";
 import { Operation, rawGet, rawSend } from "../support/operation";
 
 /** `get` as the engine calls it: a read with the composite ID and nothing recorded. */
 
-let api: LocalApi;
-beforeAll(async () => {
-  api = await startLocalApi();
-});
-beforeEach(() => {
-  api.reset();
-  api.clearFaults();
-  api.clearRequests();
-});
-afterAll(() => api.close());
+const api = apiPerTest();
 
 const HEX = "0123456789abcdef0123456789abcdef";
 
@@ -26,7 +18,7 @@ async function made(path: string, body: object): Promise<string> {
 }
 
 async function keysOf(namespace: string): Promise<string[]> {
-  const keys = await result(`/accounts/${api.accounts.main}/storage/kv/namespaces/${namespace}/keys`);
+  const keys = await result(`/accounts/${accounts.main}/storage/kv/namespaces/${namespace}/keys`);
   return (keys as unknown as { name: string }[]).map(({ name }) => name);
 }
 
@@ -38,7 +30,7 @@ const failure = async (promise: Promise<unknown>): Promise<string> =>
 
 describe("get", () => {
   test("reads PageShieldSettings by zone", async () => {
-    const zone = api.zones.shop;
+    const zone = zones.shop;
     const op = new Operation(api);
     const { id, outputs } = await op.get("PageShieldSettings", zone);
     const { enabled, use_connection_url_path: path } = await result(`/zones/${zone}/page_shield`);
@@ -47,7 +39,7 @@ describe("get", () => {
   });
 
   test("reads a PageShieldPolicy by zone and policy", async () => {
-    const zone = api.zones.empty;
+    const zone = zones.empty;
     const body = { action: "log", expression: "true", enabled: false, value: "script-src 'self'" };
     const policy = await made(`/zones/${zone}/page_shield/policies`, { description: "theirs", ...body });
     const { id, outputs } = await new Operation(api).get(
@@ -64,7 +56,7 @@ describe("get", () => {
   });
 
   test("reads a ManagedRulesetOverride by zone and rule, with the zone's own account", async () => {
-    const zone = api.zones.shop;
+    const zone = zones.shop;
     const { rules } = await result(`/zones/${zone}/rulesets/phases/http_request_firewall_managed/entrypoint`);
     const rule = (rules as { id: string; action: string; ref: string; description: string }[]).find(
       ({ action }) => action === "execute",
@@ -73,7 +65,7 @@ describe("get", () => {
     expect(id).toBe(rule?.id);
     expect(outputs).toMatchObject({
       zoneId: zone,
-      accountId: api.accounts.main,
+      accountId: accounts.main,
       ref: rule?.ref,
       ruleId: rule?.id,
       ruleset: { name: expect.any(String) as string },
@@ -83,8 +75,8 @@ describe("get", () => {
 
   test("reads a LogpushJob by zone or account and the job's number", async () => {
     for (const [kind, scope] of [
-      ["zone", api.zones.empty],
-      ["account", api.accounts.main],
+      ["zone", zones.empty],
+      ["account", accounts.main],
     ]) {
       const dataset = kind === "zone" ? "http_requests" : "audit_logs";
       const job = await made(`/${kind}s/${scope}/logpush/jobs`, {
@@ -108,7 +100,7 @@ describe("get", () => {
   });
 
   test("reads a KvNamespace by account and namespace", async () => {
-    const account = api.accounts.main;
+    const account = accounts.main;
     const namespace = await made(`/accounts/${account}/storage/kv/namespaces`, { title: "theirs" });
     const { id, outputs } = await new Operation(api).get("KvNamespace", `${account}/${namespace}`);
     expect(id).toBe(namespace);
@@ -116,7 +108,7 @@ describe("get", () => {
   });
 
   test("returns an object that a refresh can read by its bare ID", async () => {
-    const zone = api.zones.empty;
+    const zone = zones.empty;
     const body = { action: "log", expression: "true", enabled: true, value: "script-src 'self'" };
     const policy = await made(`/zones/${zone}/page_shield/policies`, { description: "theirs", ...body });
     const op = new Operation(api);
@@ -135,7 +127,7 @@ describe("get", () => {
 
 describe("get of an object that can't be read in full", () => {
   test("counts the keys of KvEntries, and shows no values in state or messages", async () => {
-    const account = api.accounts.main;
+    const account = accounts.main;
     const namespace = await made(`/accounts/${account}/storage/kv/namespaces`, { title: "theirs" });
     const path = `/accounts/${account}/storage/kv/namespaces/${namespace}/bulk`;
     await rawSend(api, "PUT", path, [
@@ -168,16 +160,16 @@ describe("get of an object that can't be read in full", () => {
   });
 
   test("leaves a LogpushJob's destination empty if Cloudflare doesn't show it", async () => {
-    const job = await made(`/zones/${api.zones.empty}/logpush/jobs`, {
+    const job = await made(`/zones/${zones.empty}/logpush/jobs`, {
       name: "theirs",
       dataset: "http_requests",
       destination_conf: HTTPS,
     });
-    const shown = await result(`/zones/${api.zones.empty}/logpush/jobs/${job}`);
+    const shown = await result(`/zones/${zones.empty}/logpush/jobs/${job}`);
     const body = JSON.stringify({ success: true, result: { ...shown, destination_conf: undefined } });
     api.fault({ match: {}, kind: "raw", status: 200, body, times: 2 });
     const op = new Operation(api);
-    const { outputs } = await op.get("LogpushJob", `zone/${api.zones.empty}/${job}`);
+    const { outputs } = await op.get("LogpushJob", `zone/${zones.empty}/${job}`);
     expect(outputs).toMatchObject({ name: "theirs", destinationConf: "" });
     expect(op.said).toEqual([
       "edgeguard: LogpushJob \"theirs\": Cloudflare doesn't return the job's destination, so destinationConf is empty.",
@@ -190,7 +182,7 @@ describe("ManagedRulesetOverride.get", () => {
   let zone: string;
   let rule: { id: string; action: string; action_parameters: { id: string } };
   beforeEach(async () => {
-    zone = api.zones.shop;
+    zone = zones.shop;
     const { rules } = await result(`/zones/${zone}/rulesets/phases/http_request_firewall_managed/entrypoint`);
     rule = (rules as (typeof rule)[]).find(({ action }) => action === "execute") ?? rule;
   });
@@ -200,14 +192,14 @@ describe("ManagedRulesetOverride.get", () => {
   test("uses the zone's own account, even if the setting names another", async () => {
     const op = new Operation(api, { config: CONFIG });
     const { outputs } = await op.get("ManagedRulesetOverride", `${zone}/${rule.id}`);
-    expect(outputs).toMatchObject({ accountId: api.accounts.main });
+    expect(outputs).toMatchObject({ accountId: accounts.main });
   });
 
   test("uses the setting's account if the token lacks Zone Read", async () => {
     refuse(`/zones/${zone}`, 403);
-    const op = new Operation(api, { config: { "edgeguard:accountId": api.accounts.main } });
+    const op = new Operation(api, { config: { "edgeguard:accountId": accounts.main } });
     const { outputs } = await op.get("ManagedRulesetOverride", `${zone}/${rule.id}`);
-    expect(outputs).toMatchObject({ accountId: api.accounts.main });
+    expect(outputs).toMatchObject({ accountId: accounts.main });
   });
 
   test("names the account if the ruleset isn't in it, because the rule itself isn't missing", async () => {
@@ -261,7 +253,7 @@ describe("with an ID that can't be used,", () => {
     ["KvNamespace", `main/${HEX}`],
     ["KvEntries", `main/${HEX}`],
   ])("%s.get fails if %s doesn't exist, because the engine would record it anyway", async (type, id) => {
-    const real = id.replace("shop", api.zones.shop).replace("main", api.accounts.main);
+    const real = id.replace("shop", zones.shop).replace("main", accounts.main);
     expect(await failure(new Operation(api).get(type, real))).toBe(
       `${type}.get: ${real} doesn't exist. Check the ID, or remove the get call from the program.`,
     );
@@ -277,7 +269,7 @@ describe("with an ID that can't be used,", () => {
   );
 
   test("ManagedRulesetOverride.get refuses a rule that executes no managed ruleset, and names its action", async () => {
-    const zone = api.zones.shop;
+    const zone = zones.shop;
     const entryPoint = `/zones/${zone}/rulesets/phases/http_request_firewall_managed/entrypoint`;
     const { id: ruleset } = await result(entryPoint);
     const skip = {
@@ -299,7 +291,7 @@ describe("when the program used to declare an object and now reads it with get,"
   const policy = { description: "Checkout", action: "log", expression: "true", value: "script-src 'self'" };
 
   test("deleting the declared resource sends nothing", async () => {
-    const zoneId = api.zones.empty;
+    const zoneId = zones.empty;
     const declared = await new Operation(api).up("PageShieldPolicy", { zoneId, ...policy });
     const op = new Operation(api);
     await op.get("PageShieldPolicy", `${zoneId}/${declared.id}`);
@@ -315,7 +307,7 @@ describe("when the program used to declare an object and now reads it with get,"
   });
 
   test("deleting the declared KvEntries keeps the namespace's entries", async () => {
-    const accountId = api.accounts.main;
+    const accountId = accounts.main;
     const namespace = await made(`/accounts/${accountId}/storage/kv/namespaces`, { title: "theirs" });
     const address = { accountId, namespaceId: namespace };
     const declared = await new Operation(api).up("KvEntries", { ...address, entries: { a: "1", b: "2" } });
@@ -329,7 +321,7 @@ describe("when the program used to declare an object and now reads it with get,"
   });
 
   test("an object that the program doesn't read is still deleted", async () => {
-    const zoneId = api.zones.empty;
+    const zoneId = zones.empty;
     const one = await new Operation(api).up("PageShieldPolicy", { zoneId, ...policy });
     const other = await new Operation(api).up("PageShieldPolicy", {
       zoneId,
@@ -347,7 +339,7 @@ describe("when the program used to declare an object and now reads it with get,"
 describe("when the program reads a namespace's entries with get and also declares some,", () => {
   let address: { accountId: string; namespaceId: string };
   beforeEach(async () => {
-    const accountId = api.accounts.main;
+    const accountId = accounts.main;
     const path = `/accounts/${accountId}/storage/kv/namespaces`;
     address = { accountId, namespaceId: await made(path, { title: "shared" }) };
     await rawSend(api, "PUT", `${path}/${address.namespaceId}/bulk`, [{ key: "theirs", value: "1" }]);
@@ -378,7 +370,7 @@ const CANARY = "https://logs.example.com/in?header_Authorization=Bearer%20c4nary
 
 /** Creates a job with that destination, as another team would: its ID. */
 const theirJob = async (): Promise<string> =>
-  await made(`/zones/${api.zones.empty}/logpush/jobs`, {
+  await made(`/zones/${zones.empty}/logpush/jobs`, {
     name: "theirs",
     dataset: "http_requests",
     destination_conf: CANARY,
@@ -387,7 +379,7 @@ const theirJob = async (): Promise<string> =>
 
 test("a refresh records a job's destination only as an output, which the class marks as a secret", async () => {
   const job = await theirJob();
-  const found = await new Operation(api).get("LogpushJob", `zone/${api.zones.empty}/${job}`);
+  const found = await new Operation(api).get("LogpushJob", `zone/${zones.empty}/${job}`);
   const op = new Operation(api);
   const refreshed = await op.refresh("LogpushJob", found);
   const { destinationConf, ...others } = refreshed?.outputs ?? {};
@@ -397,7 +389,7 @@ test("a refresh records a job's destination only as an output, which the class m
 
 test("neither records nor prints a credential in a job's error message", async () => {
   const job = await theirJob();
-  const shown = await result(`/zones/${api.zones.empty}/logpush/jobs/${job}`);
+  const shown = await result(`/zones/${zones.empty}/logpush/jobs/${job}`);
   const failing = {
     ...shown,
     destination_conf: CANARY,
@@ -412,7 +404,7 @@ test("neither records nor prints a credential in a job's error message", async (
     times: 2,
   });
   const op = new Operation(api);
-  const { outputs } = await op.get("LogpushJob", `zone/${api.zones.empty}/${job}`);
+  const { outputs } = await op.get("LogpushJob", `zone/${zones.empty}/${job}`);
   const { destinationConf, ...others } = outputs;
   expect(destinationConf).toContain("c4nary"); // The class marks it as a secret.
   expect(op.warned.join()).toContain("is failing: 401 for");

@@ -10,6 +10,7 @@ import { omit, type JsonObject } from "../../provider/basics/json";
 import { defineResource } from "../../provider/runtime/resource";
 import { emptyNamespace } from "../kv/upload-support";
 import { Operation, rawSend, UNKNOWN, type Recorded } from "../support/operation";
+import { SAMPLES } from "../support/samples";
 
 /** What a preview finds out about a resource, as data: the input `impact`. */
 
@@ -38,33 +39,13 @@ afterEach(async () => {
 
 /** Arguments of each type with live checks. The second ones are a change. */
 const TYPES: Readonly<Record<string, () => readonly [JsonObject, JsonObject]>> = {
-  PageShieldSettings: () => {
-    const settings = { zoneId: api.zones.empty, enabled: true };
-    return [settings, { ...settings, useConnectionUrlPath: true }];
-  },
+  ...Object.fromEntries(
+    (["PageShieldSettings", "ManagedRulesetOverride", "LogpushJob", "KvNamespace"] as const).map((type) => [
+      type,
+      () => [SAMPLES[type](api).args, SAMPLES[type](api).changed] as const,
+    ]),
+  ),
   PageShieldPolicy: () => [policy(), { ...policy(), description: "Till" }],
-  ManagedRulesetOverride: () => {
-    const rule = {
-      accountId: api.accounts.main,
-      zoneId: api.zones.shop,
-      ruleset: { name: "Cloudflare OWASP Core Ruleset" },
-      ref: "owasp",
-    };
-    return [rule, { ...rule, description: "Other" }];
-  },
-  LogpushJob: () => {
-    const job = {
-      zoneId: api.zones.shop,
-      dataset: "http_requests",
-      name: "errors",
-      destinationConf: "https://logs.example/in",
-    };
-    return [job, { ...job, enabled: false }];
-  },
-  KvNamespace: () => {
-    const namespace = { accountId: api.accounts.main, title: "impact" };
-    return [namespace, { ...namespace, title: "other" }];
-  },
   KvEntries: () => {
     const entries = { ...emptyNamespace(api), entries: { a: "1" } };
     return [entries, { ...entries, entries: { a: "2" } }];

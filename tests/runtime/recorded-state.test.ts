@@ -1,14 +1,10 @@
-import { type LocalApi, startLocalApi } from "edgeguard-local";
 import { forwarder } from "../../provider/runtime/forwarder";
+import { apiPerTest } from "../support/bench";
 import { Operation, sent, type Recorded } from "../support/operation";
 
 /** States as released versions wrote them. A state is read for years: what stands here is added to, never changed. */
 
-let api: LocalApi;
-beforeEach(async () => {
-  api = await startLocalApi();
-});
-afterEach(() => api.close());
+const api = apiPerTest();
 
 const ZONE = "5a0c1e7f3b2d4968a7e1c0f2d3b4a505";
 

@@ -4,16 +4,10 @@ import { text } from "node:stream/consumers";
 import { stringsIn } from "../../provider/api/redact";
 import { HIDDEN } from "../../provider/runtime/hidden";
 import { isJsonObject, type JsonObject } from "../../provider/basics/json";
-import { kvEntries } from "../../provider/kv/kv-entries";
-import { kvNamespace } from "../../provider/kv/kv-namespace";
-import { logpushJob } from "../../provider/logpush/logpush-job";
-import { managedRulesetOverride } from "../../provider/rulesets/managed-ruleset-override";
-import { pageShieldPolicy } from "../../provider/page-shield/policy";
-import { pageShieldSettings } from "../../provider/page-shield/settings";
-import { wafMigration } from "../../provider/migration/waf-migration";
 import { REGISTER } from "../../provider/register";
 import { Operation } from "../support/operation";
 import { LONG } from "../support/long";
+import { LIFECYCLES } from "../support/lifecycles";
 
 /** Any argument of any type may be a secret: no sentence shows it, whatever is wrong with it and whoever says so. */
 
@@ -22,16 +16,6 @@ const CANARY = "Zq7xKw2mVp9rTb4nLd8sYc3hGf6jQe";
 const LONG_CANARY = `${CANARY}.Uo5iHt1zXv0kWn/${"Bp6yRm8qDs2aEg7cJx4u".repeat(9)}`;
 const SPELLED_CANARY = 'Zq7xKw2m "Vp9r\\Tb4n/Ld8s=Yc3h&Gf6j';
 const NUMBER_CANARY = 98_765_432_101_234;
-
-const LIFECYCLES = [
-  pageShieldSettings,
-  pageShieldPolicy,
-  kvNamespace,
-  kvEntries,
-  logpushJob,
-  managedRulesetOverride,
-  wafMigration,
-].map(({ verbs }) => verbs.facts);
 
 /** A valid value of each argument of each type. */
 const EXAMPLES: Readonly<Record<string, JsonObject>> = {

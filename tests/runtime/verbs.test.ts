@@ -1,4 +1,3 @@
-import { type LocalApi, startLocalApi } from "edgeguard-local";
 import { z } from "zod";
 import { pageShieldPolicy } from "../../provider/page-shield/policy";
 import { CompositeId } from "../../provider/runtime/composite-id";
@@ -7,34 +6,33 @@ import { Locks } from "../../provider/runtime/locks";
 import { omit } from "../../provider/basics/json";
 import { defineResource } from "../../provider/runtime/resource";
 import { failureOf } from "../support/edge-client";
+import { Bench, zones } from "../support/resource-bench";
 import { Operation, rawGet, sent, type Recorded } from "../support/operation";
 
-let api: LocalApi;
-let policy: Record<string, unknown>;
-let settings: Record<string, unknown>;
-
-beforeEach(async () => {
-  api = await startLocalApi();
-  const zoneId = api.zones.empty;
-  policy = { zoneId, description: "Checkout", action: "log", expression: "true", value: "script-src 'self'" };
-  settings = { zoneId, enabled: true };
-});
-afterEach(() => api.close());
+const b = new Bench("PageShieldPolicy", { shared: true });
+const policy = {
+  zoneId: zones.empty,
+  description: "Checkout",
+  action: "log",
+  expression: "true",
+  value: "script-src 'self'",
+};
+const settings = { zoneId: zones.empty, enabled: true };
 
 const policyCount = async () => {
-  const { result } = await rawGet(api, `/zones/${api.zones.empty}/page_shield/policies`);
+  const { result } = await rawGet(b.api, `/zones/${zones.empty}/page_shield/policies`);
   return (result as unknown[]).length;
 };
 
 describe("a rename without an alias", () => {
   test("adopts the same object, and deleting the old name sends nothing", async () => {
-    const before = await new Operation(api).up("PageShieldPolicy", policy);
-    api.clearRequests();
-    const op = new Operation(api);
+    const before = await b.up(policy);
+    b.api.clearRequests();
+    const op = new Operation(b.api);
     const after = await op.up("PageShieldPolicy", policy);
     await op.destroy("PageShieldPolicy", before);
     expect(after.id).toBe(before.id);
-    expect(sent(api, "POST", "PUT", "DELETE")).toEqual([]);
+    expect(sent(b.api, "POST", "PUT", "DELETE")).toEqual([]);
     expect(await policyCount()).toBe(1);
     expect(op.said.join("\n")).toContain(
       `PageShieldPolicy ${before.id} is kept: another resource in this program adopted it`,
@@ -42,32 +40,32 @@ describe("a rename without an alias", () => {
   });
 
   test("is finished by the next operation if it was interrupted before the delete", async () => {
-    const before = await new Operation(api).up("PageShieldPolicy", policy);
-    const after = await new Operation(api).up("PageShieldPolicy", policy);
-    api.clearRequests();
-    const op = new Operation(api);
+    const before = await b.up(policy);
+    const after = await b.up(policy);
+    b.api.clearRequests();
+    const op = new Operation(b.api);
     expect(await op.preview("PageShieldPolicy", policy, after)).toMatchObject({ step: "same" });
     await op.destroy("PageShieldPolicy", before);
-    expect(sent(api)).toEqual([]);
+    expect(sent(b.api)).toEqual([]);
     expect(await policyCount()).toBe(1);
   });
 
   test("keeps the object even if the renamed resource's create failed halfway", async () => {
-    const before = await new Operation(api).up("PageShieldSettings", settings);
-    api.fault({ match: { method: "PUT" }, kind: "dropAfter", times: 9 });
-    const op = new Operation(api);
+    const before = await new Operation(b.api).up("PageShieldSettings", settings);
+    b.api.fault({ match: { method: "PUT" }, kind: "dropAfter", times: 9 });
+    const op = new Operation(b.api);
     await op.failedUp("PageShieldSettings", { ...settings, enabled: false });
-    api.clearFaults();
-    api.clearRequests();
+    b.api.clearFaults();
+    b.api.clearRequests();
     await op.destroy("PageShieldSettings", before);
-    expect(sent(api)).toEqual([]);
+    expect(sent(b.api)).toEqual([]);
   });
 });
 
 describe("objects that another resource of the program owns", () => {
   test("can't be adopted by a new resource if their owner is about to change them", async () => {
-    const held = await new Operation(api).up("PageShieldPolicy", policy);
-    const op = new Operation(api);
+    const held = await b.up(policy);
+    const op = new Operation(b.api);
     // The engine compares the changed one, then makes the new one, then carries out the change.
     await op.preview("PageShieldPolicy", { ...policy, description: "Changed" }, held);
     const made = await op.up("PageShieldPolicy", policy);
@@ -77,21 +75,21 @@ describe("objects that another resource of the program owns", () => {
   });
 
   test("can't be changed by a former owner once a new resource has adopted them", async () => {
-    const held = await new Operation(api).up("PageShieldPolicy", policy);
-    const op = new Operation(api);
+    const held = await b.up(policy);
+    const op = new Operation(b.api);
     const made = await op.up("PageShieldPolicy", policy);
     expect(made.id).toBe(held.id);
-    api.clearRequests();
+    b.api.clearRequests();
     const { message } = await failureOf(
       op.up("PageShieldPolicy", { ...policy, description: "Changed" }, held),
     );
     expect(message).toContain("was adopted by another resource in this program");
-    expect(sent(api, "PUT", "POST", "DELETE")).toEqual([]);
+    expect(sent(b.api, "PUT", "POST", "DELETE")).toEqual([]);
   });
 
   test("aren't taken over just because their name matches", async () => {
-    const held = await new Operation(api).up("PageShieldPolicy", policy);
-    const op = new Operation(api);
+    const held = await b.up(policy);
+    const op = new Operation(b.api);
     await op.preview("PageShieldPolicy", policy, held);
     const made = await op.up("PageShieldPolicy", { ...policy, value: "script-src *", adopt: "takeOver" });
     expect(made.id).not.toBe(held.id);
@@ -100,26 +98,26 @@ describe("objects that another resource of the program owns", () => {
 
 describe("a delete", () => {
   test("deletes the object if no other resource owns it", async () => {
-    const op = new Operation(api);
+    const op = new Operation(b.api);
     const one = await op.up("PageShieldPolicy", policy);
     await op.up("PageShieldPolicy", { ...policy, description: "Other" });
-    await new Operation(api).destroy("PageShieldPolicy", one);
+    await b.destroy(one);
     expect(await policyCount()).toBe(1);
   });
 
   test("deletes the object even if the same operation has just planned a change to it", async () => {
-    const before = await new Operation(api).up("PageShieldPolicy", policy);
-    const op = new Operation(api);
+    const before = await b.up(policy);
+    const op = new Operation(b.api);
     expect(await op.preview("PageShieldPolicy", { ...policy, description: "New" }, before)).toMatchObject({
       step: "update",
     });
     await op.destroy("PageShieldPolicy", before);
-    expect(sent(api, "DELETE")).toHaveLength(1);
+    expect(sent(b.api, "DELETE")).toHaveLength(1);
   });
 
   test("deletes the object after a diff without a check, because a refresh or destroy has no program", async () => {
-    const before = await new Operation(api).up("PageShieldPolicy", policy);
-    const op = new Operation(api);
+    const before = await b.up(policy);
+    const op = new Operation(b.api);
     const verbs = pageShieldPolicy.verbs;
     expect(await verbs.diff(op.host, before.id, before.outputs, before.inputs)).toEqual({
       changes: false,
@@ -132,20 +130,20 @@ describe("a delete", () => {
 });
 
 test("creates two resources of a zone one after the other, even if the engine starts both at once", async () => {
-  const op = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
-  api.fault({ match: { method: "PUT" }, kind: "slow", delayMs: 60 });
+  const op = new Operation(b.api, { config: { "edgeguard:liveChecks": "false" } });
+  b.api.fault({ match: { method: "PUT" }, kind: "slow", delayMs: 60 });
   await Promise.all([
     op.up("PageShieldSettings", settings),
     op.up("PageShieldPolicy", policy),
     op.up("PageShieldPolicy", { ...policy, description: "Second" }),
-    op.up("PageShieldPolicy", { ...policy, description: "Third", zoneId: api.zones.shop }),
+    op.up("PageShieldPolicy", { ...policy, description: "Third", zoneId: zones.shop }),
   ]);
   expect(await policyCount()).toBe(2);
-  expect(await rawGet(api, `/zones/${api.zones.empty}/page_shield`)).toMatchObject({
+  expect(await rawGet(b.api, `/zones/${zones.empty}/page_shield`)).toMatchObject({
     result: { enabled: true },
   });
   // Within the zone no request of one resource stands between those of another.
-  const inZone = api.requests.filter((r) => r.path.includes(api.zones.empty));
+  const inZone = b.api.requests.filter((r) => r.path.includes(zones.empty));
   const writers = inZone
     .slice(0, 7)
     .map(({ method, path }) => `${method} ${path.endsWith("policies") ? "policy" : "settings"}`);
@@ -217,7 +215,7 @@ describe("recorded state", () => {
         return Promise.resolve();
       },
     }).verbs;
-  const operation = (more = {}) => new Operation(api, { types: { Thing: thing(more) } });
+  const operation = (more = {}) => new Operation(b.api, { types: { Thing: thing(more) } });
   const inputs = { name: "a", size: 5 };
   const old = (outputs: object): Recorded => ({
     id: "id-1",

@@ -24,7 +24,7 @@ export interface Preview {
   readonly inputs: JsonObject;
 }
 
-interface Options {
+export interface OperationOptions {
   readonly config?: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
   /** A test's own types, in addition to the registered ones. */
@@ -46,7 +46,7 @@ export class Operation {
 
   constructor(
     api: Pick<LocalApi, "url">,
-    { config = {}, env = {}, types = {}, signal, inNoTime }: Options = {},
+    { config = {}, env = {}, types = {}, signal, inNoTime }: OperationOptions = {},
   ) {
     const settings: Record<string, string> = {
       "edgeguard:baseUrl": api.url,

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { startLocalApi, type LocalApi } from "edgeguard-local";
+import { answerWith } from "../../support/resource-bench";
 import {
   assertScriptInventory,
   checkScriptInventory,
@@ -104,14 +105,7 @@ describe("checkScriptInventory", () => {
       record("1", { hash: hash.toUpperCase(), js_integrity_score: null, first_page_url: null, status: null }),
       record("2", { hash: null, url: "https://account.shop.example/other.js", surprise: { deep: [1] } }),
     ];
-    const body = JSON.stringify({ success: true, result, errors: [], messages: [] });
-    api.fault({
-      match: { path: "/scripts" },
-      kind: "raw",
-      status: 200,
-      body,
-      contentType: "application/json",
-    });
+    answerWith(api, { path: "/scripts" }, result);
     const { passed, scripts } = await checkScriptInventory(
       { ...zone(), inventory: inventory("*.shop.example", { script: LOGIN, hash }) },
       opts,
@@ -130,13 +124,7 @@ describe("checkScriptInventory", () => {
   ])("reports a finding if a script can't be read (%j), instead of leaving it out", async (odd, member) => {
     const record = { id: "1".repeat(32), url: LOGIN, host: "account.shop.example" };
     const result = [record, { ...record, id: "2".repeat(32), url: "https://evil.test/skim.js", ...odd }];
-    api.fault({
-      match: { path: "/scripts" },
-      kind: "raw",
-      status: 200,
-      body: JSON.stringify({ success: true, result, errors: [], messages: [] }),
-      contentType: "application/json",
-    });
+    answerWith(api, { path: "/scripts" }, result);
     const { passed, findings, requirements } = await checkScriptInventory(
       { ...zone(), inventory: inventory("*.shop.example") },
       opts,

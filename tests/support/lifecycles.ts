@@ -1,0 +1,18 @@
+import { kvEntries } from "../../provider/kv/kv-entries";
+import { kvNamespace } from "../../provider/kv/kv-namespace";
+import { logpushJob } from "../../provider/logpush/logpush-job";
+import { wafMigration } from "../../provider/migration/waf-migration";
+import { pageShieldPolicy } from "../../provider/page-shield/policy";
+import { pageShieldSettings } from "../../provider/page-shield/settings";
+import { managedRulesetOverride } from "../../provider/rulesets/managed-ruleset-override";
+
+/** Every resource, in the order of the register. */
+export const LIFECYCLES = [
+  pageShieldSettings,
+  pageShieldPolicy,
+  kvNamespace,
+  kvEntries,
+  logpushJob,
+  managedRulesetOverride,
+  wafMigration,
+].map(({ verbs }) => verbs.facts);
