@@ -54,7 +54,7 @@ function embedded(value: object): string {
 
 /** The modules of the page's script. They load each other by file name, and the last one starts the page. */
 const MODULES = [
-  "../../api/printable",
+  "../../basics/printable",
   "../protection",
   "../readable",
   "../counts",
