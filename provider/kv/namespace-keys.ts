@@ -42,7 +42,7 @@ class NamespaceKeys {
    * @param holder identifies the resource, because a replacement is checked twice.
    */
   async declare(holder: string, mine: Declaration): Promise<string | undefined> {
-    this.#declared.set(holder, mine);
+    this.#declared.set(holder, { ...mine, keys: readOnce(mine.keys) });
     for (const [other, theirs] of [...this.#declared]) {
       const problem = other === holder ? undefined : await contradiction(theirs, mine);
       if (problem !== undefined) return problem;
@@ -52,7 +52,7 @@ class NamespaceKeys {
 
   /** Adds the keys of a resource that this operation writes or leaves unchanged. */
   own(keys: KeysReader): void {
-    this.#owned.push(keys);
+    this.#owned.push(readOnce(keys));
   }
 
   /** Returns a predicate for the keys that the resources of this process own, without the one with the keys `mine`. */
@@ -61,6 +61,11 @@ class NamespaceKeys {
     const others = all.filter((keys) => keys !== mine);
     return (key) => others.some((other) => other.has(key));
   }
+}
+
+function readOnce(read: KeysReader): KeysReader {
+  let keys: Promise<Keys> | undefined;
+  return () => (keys ??= read());
 }
 
 export function keysOf(

@@ -55,22 +55,18 @@ export async function checkAfterPut(
   const { api } = ctx;
   const isWritten = (now: EntryPoint | undefined): now is EntryPoint =>
     now !== undefined && (now.id !== before?.id || now.version !== before?.version);
+  const missing: ConcurrentChange[] = [];
   try {
     // A read may lag behind the write.
     const after = await ctx.pollUntil(() => readEntryPoint(api, zoneId), isWritten, 4);
     if (!isWritten(after))
       return [unchecked(`the entry point of zone ${zoneId} still shows the version from before the PUT`)];
-    return [
-      ...(await overwrittenRules(api, { zoneId, before, sending }, after)),
-      ...missingRules(sending, after),
-    ];
+    missing.push(...missingRules(sending, after));
+    return [...(await overwrittenRules(api, { zoneId, before, sending }, after)), ...missing];
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    return [
-      unchecked(
-        `couldn't check whether the PUT overwrote someone else's rule in zone ${zoneId}: ${error.message}`,
-      ),
-    ];
+    const why = `couldn't check whether the PUT overwrote someone else's rule in zone ${zoneId}: ${error.message}`;
+    return [unchecked(why), ...missing];
   }
 }
 

@@ -112,6 +112,16 @@ export function parseCsp(value: CspInput): Directives {
   return directives;
 }
 
+/** Parses a policy that someone else may have written. Undefined if it's invalid. */
+export function parseForeignCsp(value: string): Directives | undefined {
+  try {
+    return parseCsp(value);
+  } catch (error) {
+    if (error instanceof CspError) return undefined;
+    throw error;
+  }
+}
+
 function sourceProblems({ sources, path, malformed }: Directive, name: string): CspProblem[] {
   if (malformed !== undefined) return [{ path, message: malformed }];
   const isText = path.length === 0;
@@ -251,7 +261,10 @@ export function decidingSources(directives: Directives, kind: Reported): readonl
   return REPORTED[kind].map((name) => directives.get(name)).find((sources) => sources !== undefined);
 }
 
-/** Whether the policy allows a script or connection. Undefined if only the browser can decide ('strict-dynamic'). */
+/**
+ * Whether the policy allows a script or connection. Undefined if only the browser can decide ('strict-dynamic'). Unless
+ * a zone records the paths of connections, their URLs end after the host, so a source's path says nothing about them.
+ */
 export function allows(directives: Directives, kind: Reported, load: Load): boolean | undefined {
   const sources = decidingSources(directives, kind);
   if (sources === undefined) return true;
@@ -259,7 +272,8 @@ export function allows(directives: Directives, kind: Reported, load: Load): bool
   if (isScript && sources.includes("'strict-dynamic'")) return undefined;
   const url = parseUrl(load.url);
   if (url === undefined) return isScript && sources.includes("'unsafe-inline'"); // A detection without a URL is an inline script.
-  return sources.some((source) => matches(source, url, load.host));
+  const isWithoutPath = !isScript && url.pathname === "/";
+  return sources.some((source) => matches(source, url, load.host, isWithoutPath));
 }
 
 /** Encodes characters in a path that would end the source. */
@@ -268,7 +282,7 @@ export function escapeForSource(path: string): string {
 }
 
 /** Whether one source matches the URL (CSP Level 3, section 6.7.2). */
-function matches(source: string, url: URL, pageHost: string): boolean {
+function matches(source: string, url: URL, pageHost: string, isWithoutPath: boolean): boolean {
   if (source === "'self'") return url.hostname === pageHost.toLowerCase();
   const address = source.startsWith("'") ? undefined : parseAddress(source); // Keywords, nonces and hashes match no URL.
   if (address === undefined) return false;
@@ -276,7 +290,11 @@ function matches(source: string, url: URL, pageHost: string): boolean {
   const isNetwork = NETWORK_SCHEMES.includes(scheme);
   if (source === "*") return isNetwork;
   // A source without a scheme has the page's, which is a network scheme.
-  const wide = address.scheme === undefined && isNetwork ? { ...address, scheme } : address;
+  const wide = {
+    ...address,
+    ...(address.scheme === undefined && isNetwork ? { scheme } : {}),
+    ...(isWithoutPath ? { path: "" } : {}),
+  };
   return coversAddress(wide, { scheme, host: url.hostname, port: url.port, path: url.pathname });
 }
 

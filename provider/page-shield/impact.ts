@@ -20,11 +20,14 @@ export interface Blocked {
 export interface WouldBlock {
   /** The number of active scripts that Page Shield has seen on the covered pages. If it's 0, no count proves anything. */
   readonly seen: number;
-  readonly scripts: Blocked;
-  /** Connections, such as `fetch()`. Absent if the policy doesn't restrict them. */
+  /** Absent if only a browser can tell (`'strict-dynamic'`). */
+  readonly scripts?: Blocked;
+  /** Connections, such as `fetch()`. Absent if the policy doesn't restrict them, or they couldn't be read. */
   readonly connections?: Blocked;
-  /** Scripts and connections that the policy in force before the change doesn't block. */
+  /** Of these, what the policy in force before the change doesn't block. */
   readonly newly: Blocked;
+  /** The directives that restrict more than before, and of which Page Shield reports nothing. */
+  readonly unreported: readonly string[];
 }
 
 const blocked = members({
@@ -36,9 +39,10 @@ const blocked = members({
 
 export const wouldBlock = members({
   seen: z.int().min(0),
-  scripts: blocked,
+  scripts: blocked.exactOptional(),
   connections: blocked.exactOptional(),
   newly: blocked,
+  unreported: z.array(z.string()).readonly(),
 }) satisfies z.ZodType<WouldBlock>;
 
 /** What an operation found out about a Page Shield policy. */

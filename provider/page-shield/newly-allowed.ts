@@ -1,7 +1,7 @@
 import { ownMember } from "../basics/json";
 import { inSeries } from "../basics/words";
 import { isWiderOrEqual } from "../rules-language/equivalence";
-import { isNonceOrHash, parseCsp, REPORTED, type Directives } from "./csp";
+import { isNonceOrHash, parseCsp, parseForeignCsp, REPORTED, type Directives } from "./csp";
 import { SourceIndex } from "./source-index";
 
 /**
@@ -68,7 +68,7 @@ export function newlyAllowed(before: Directives, after: Directives): readonly Ne
 
 /** Directives about scripts and connections, which Page Shield reports, and those that block nothing of their own. */
 const NOT_NAMED: readonly string[] = [
-  ...[...REPORTED.script, ...REPORTED.connection, "script-src-attr", "prefetch-src"],
+  ...[...REPORTED.script, ...REPORTED.connection, "prefetch-src"],
   ...["upgrade-insecure-requests", "block-all-mixed-content", "report-to", "report-uri"],
 ];
 
@@ -86,11 +86,14 @@ export interface PolicyText {
  */
 export function newlyUnreported(before: PolicyText | undefined, after: PolicyText): readonly string[] {
   const isKnown = before !== undefined && isWiderOrEqual(before.expression, after.expression);
-  const known: Directives = isKnown ? parseCsp(before.value) : new Map();
-  return compareByName(parseCsp(after.value), known).flatMap(({ name, earlier }) => {
-    // A worker is a script where only the policy's script directives decide.
-    const isReported = NOT_NAMED.includes(name) || earlier.startsWith("script-src");
-    return isReported || (name !== earlier && PARTS.test(name)) ? [] : [name];
+  const known: Directives =
+    (isKnown ? parseForeignCsp(before.value) : undefined) ?? new Map<string, string[]>();
+  const now = parseCsp(after.value);
+  return compareByName(now, known).flatMap(({ name, earlier, later }) => {
+    // A worker counts as a script where the same directive decides about both.
+    const isScript = name === "worker-src" && earlier === "script-src" && !now.has("script-src-elem");
+    const isPart = PARTS.test(name) && name !== earlier && name !== later;
+    return NOT_NAMED.includes(name) || isScript || isPart ? [] : [name];
   });
 }
 

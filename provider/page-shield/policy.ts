@@ -135,11 +135,13 @@ export const pageShieldPolicy = defineResource({
   },
 
   live({ ctx, args, olds }) {
+    const isNew = olds["zoneId"] !== args.zoneId;
+    const listed = () => ctx.once(`policies of ${args.zoneId}`, () => listAll(ctx, args.zoneId));
+    const adoptable = async () => await findPolicyToAdopt(ctx, args, await listed());
     const existing = async (): Promise<Findings> => {
-      const policies = await ctx.once(`policies of ${args.zoneId}`, () => listAll(ctx, args.zoneId));
+      const policies = await listed();
       // 1. Fail the preview of a new policy that the update couldn't adopt.
-      const isNew = olds["zoneId"] !== args.zoneId;
-      const own = isNew ? await findPolicyToAdopt(ctx, args, policies) : findOwnPolicy(policies, args, olds);
+      const own = isNew ? await adoptable() : findOwnPolicy(policies, args, olds);
       // 2. Warn about other policies that also apply to visitors.
       warnAboutOtherPolicies(ctx, args, policies, { own, isNew });
       return {
@@ -149,8 +151,12 @@ export const pageShieldPolicy = defineResource({
     };
     // 3. Show the reviewer what an enforced policy would block.
     const blocked = async (): Promise<Findings> => {
-      const wouldBlock = await computeWouldBlock(ctx, { ...args, ...policyBefore(args, olds) });
-      return wouldBlock === undefined ? {} : { seen: [SEEN.wouldBlock], found: { wouldBlock } };
+      // If the policies can't be read, `existing` says so.
+      const before = isNew ? await adoptable().catch(() => undefined) : olds;
+      const found = await computeWouldBlock(ctx, { ...args, ...policyBefore(before) });
+      if (found === undefined) return {};
+      const { wouldBlock, isComplete } = found;
+      return { seen: isComplete ? [SEEN.wouldBlock] : [], found: { wouldBlock } };
     };
     return Promise.resolve(isEnforced(args) ? [existing, blocked] : [existing]);
   },
@@ -486,13 +492,12 @@ function wasLogged(
   return !isNew && isEnforced(olds) && olds["logged"] === undefined ? undefined : false;
 }
 
-/** Returns the policy in the state, if it's about the same zone and blocks or logs. */
-function policyBefore({ zoneId }: PolicyArgs, olds: JsonObject): Pick<EnforcedPolicy, "before"> {
-  const { expression, value } = olds;
-  const isActing = isEnforced(olds) || isLogging(olds);
-  if (olds["zoneId"] !== zoneId || !isActing || typeof expression !== "string" || typeof value !== "string")
-    return {};
-  return { before: { expression, value, isEnforced: isEnforced(olds) } };
+/** Returns what a policy did before the change, if it blocked or logged. */
+function policyBefore(policy: object | undefined): Pick<EnforcedPolicy, "before"> {
+  if (policy === undefined || (!isEnforced(policy) && !isLogging(policy))) return {};
+  const { expression, value } = { ...policy } as { readonly expression?: unknown; readonly value?: unknown };
+  if (typeof expression !== "string" || typeof value !== "string") return {};
+  return { before: { expression, value, isEnforced: isEnforced(policy) } };
 }
 
 const isEnforced = (policy: object): boolean => policyEffect(policy) === "enforced";

@@ -4,7 +4,7 @@ import { formatNumber } from "../limits/workers";
 import { LISTED } from "../runtime/impact";
 import type { Context } from "../runtime/lifecycle";
 import { coveredHosts } from "./covered-hosts";
-import { allows, decidingSources, parseCsp, type Load, type Reported } from "./csp";
+import { allows, decidingSources, parseCsp, parseForeignCsp, type Load, type Reported } from "./csp";
 import type { Blocked, WouldBlock } from "./impact";
 import { withoutUser } from "./inventory/script-pattern";
 import { newlyUnreported, unreportedText, type PolicyText } from "./newly-allowed";
@@ -21,8 +21,8 @@ export interface EnforcedPolicy extends PolicyText {
 /** A script or connection that Page Shield has seen. Connections have no score. */
 type Detected = Load & Listed & ScoredScript;
 
-/** What Page Shield has seen on a zone's pages. Connections are only read for a policy that restricts them. */
-type Active = Readonly<Record<Reported, readonly Detected[]>>;
+/** What Page Shield has seen on a zone's pages. Undefined for what wasn't read. */
+type Active = Readonly<Record<Reported, readonly Detected[] | undefined>>;
 
 const SHOWN_URLS = 5;
 const SHOWN_HOSTS = 5;
@@ -30,12 +30,16 @@ const SHOWN_HOSTS = 5;
 /** Cloudflare calls a script with a lower score malicious: https://developers.cloudflare.com/page-shield/detection/monitor-connections-scripts/ */
 const MALICIOUS_BELOW = 10;
 
-/** Computes what an enforced policy would block and prints it for the reviewer. Undefined if unknown. */
-export async function computeWouldBlock(ctx: Context, args: EnforcedPolicy): Promise<WouldBlock | undefined> {
+/**
+ * Computes what an enforced policy would block and prints it for the reviewer. Undefined if the scripts can't be read.
+ * `isComplete` says whether everything was compared that Page Shield reports.
+ */
+export async function computeWouldBlock(
+  ctx: Context,
+  args: EnforcedPolicy,
+): Promise<{ readonly wouldBlock: WouldBlock; readonly isComplete: boolean } | undefined> {
   const { zoneId, before } = args;
   const policy = `policy ${JSON.stringify(args.description)}`;
-  const unreported = newlyUnreported(before, args);
-  if (unreported.length > 0) ctx.say.warn(`${policy}: ${unreportedText(unreported)}.`);
   const active = {
     zoneId,
     status: "active",
@@ -44,87 +48,96 @@ export async function computeWouldBlock(ctx: Context, args: EnforcedPolicy): Pro
   const script = await ctx.once(`active scripts of ${zoneId}`, () =>
     ctx.unlessForbidden(() => listDetected(ctx.api, SCRIPTS, { ...active, filters: SCRIPTS.includeAll })),
   );
-  const restrictsConnections = decidingSources(parseCsp(args.value), "connection") !== undefined;
-  const connection = restrictsConnections
+  if (script === undefined) return undefined;
+  const connection = restrictsConnections(args)
     ? await ctx.once(`active connections of ${zoneId}`, () =>
         ctx.unlessForbidden(() =>
           listDetected(ctx.api, CONNECTIONS, { ...active, filters: CONNECTIONS.includeAll }),
         ),
       )
-    : [];
-  if (script === undefined || connection === undefined) return undefined;
+    : undefined;
 
   const hosts = coveredHosts(args.expression);
   for (const warning of unseenHostWarnings(zoneId, hosts, script)) ctx.say.warn(`${policy}: ${warning}`);
-  const inForce = before?.isEnforced === true ? before : undefined;
-  const wouldBlock = wouldBlockOf(args, { script, connection }, inForce);
-  if (wouldBlock === undefined) {
+  const wouldBlock = wouldBlockOf(args, { script, connection }, before);
+  const { seen, scripts, connections, unreported } = wouldBlock;
+  if (scripts === undefined)
     ctx.say.warn(
       `${policy}: with 'strict-dynamic', only a browser can tell which scripts the policy would block.`,
     );
-    return undefined;
-  }
+  if (unreported.length > 0) ctx.say.warn(`${policy}: ${unreportedText(unreported)}.`);
   const where = hosts === undefined ? "the zone's pages" : firstOf([...hosts], SHOWN_HOSTS);
-  if (wouldBlock.seen > 0) ctx.say.info(`${policy}: ${describeImpact(wouldBlock, where)}`);
-  return wouldBlock;
+  const sentences = describeImpact(wouldBlock, where);
+  if (seen > 0 || (connections?.count ?? 0) > 0)
+    for (const sentence of sentences) ctx.say.info(`${policy}: ${sentence}`);
+  return {
+    wouldBlock,
+    isComplete: scripts !== undefined && (connections !== undefined || !restrictsConnections(args)),
+  };
 }
 
+const restrictsConnections = ({ value }: PolicyText): boolean =>
+  decidingSources(parseCsp(value), "connection") !== undefined;
+
 /**
- * Returns which of the given scripts and connections an enforced policy would block. Undefined if only a browser can
- * decide.
+ * Returns what an enforced policy would block of the given scripts and connections.
  *
- * @param inForce the enforced policy before the change.
+ * @param before the same policy before the change, if it blocked or logged.
  */
 export function wouldBlockOf(
   policy: PolicyText,
   active: Active,
-  inForce?: PolicyText,
-): WouldBlock | undefined {
-  const script = blockedBy(policy, "script", active);
-  const connection = blockedBy(policy, "connection", active);
-  if (script === undefined || connection === undefined) return undefined;
+  before?: EnforcedPolicy["before"],
+): WouldBlock {
+  const kinds = restrictsConnections(policy) ? (["script", "connection"] as const) : (["script"] as const);
+  const [script, connection] = kinds.map((kind) => blockedBy(policy, kind, active));
+  const inForce = before?.isEnforced === true ? before : undefined;
   const already = new Set(
-    (["script", "connection"] as const).flatMap((kind) =>
-      inForce === undefined ? [] : (blockedBy(inForce, kind, active)?.blocked ?? []),
-    ),
+    kinds.flatMap((kind) => (inForce === undefined ? [] : (blockedBy(inForce, kind, active) ?? []))),
   );
-  const newly = [...script.blocked, ...connection.blocked].filter((each) => !already.has(each));
-  const isRestricted = decidingSources(parseCsp(policy.value), "connection") !== undefined;
+  const newly = [script, connection].map((blocked) => blocked?.filter((each) => !already.has(each)) ?? []);
   return {
-    seen: script.seen,
-    scripts: summaryOf(script.blocked),
-    ...(isRestricted ? { connections: summaryOf(connection.blocked) } : {}),
-    newly: summaryOf(newly),
+    seen: new Set(covered(policy, active.script ?? []).map(({ url }) => url)).size,
+    ...(script === undefined ? {} : { scripts: summaryOf(script) }),
+    ...(connection === undefined ? {} : { connections: summaryOf(connection) }),
+    newly: summaryOf(...newly),
+    unreported: newlyUnreported(before, policy),
   };
 }
 
-function blockedBy(
-  { expression, value }: PolicyText,
-  kind: Reported,
-  active: Active,
-): { readonly blocked: readonly Detected[]; readonly seen: number } | undefined {
+function covered({ expression }: PolicyText, detected: readonly Detected[]): readonly Detected[] {
   const hosts = coveredHosts(expression);
-  const covered = active[kind].filter(({ host }) => hosts?.has(host.toLowerCase()) ?? true);
-  const directives = parseCsp(value);
-  const verdicts = covered.map((each) => ({ each, isAllowed: allows(directives, kind, each) }));
+  return detected.filter(({ host }) => hosts?.has(host.toLowerCase()) ?? true);
+}
+
+/** Undefined if that isn't known. */
+function blockedBy(policy: PolicyText, kind: Reported, active: Active): readonly Detected[] | undefined {
+  const directives = parseForeignCsp(policy.value);
+  const detected = active[kind];
+  if (directives === undefined || detected === undefined) return undefined;
+  const verdicts = covered(policy, detected).map((each) => ({
+    each,
+    isAllowed: allows(directives, kind, each),
+  }));
   if (verdicts.some(({ isAllowed }) => isAllowed === undefined)) return undefined;
-  return {
-    blocked: verdicts.flatMap(({ each, isAllowed }) => (isAllowed === false ? [each] : [])),
-    seen: new Set(covered.map(({ url }) => url)).size,
-  };
+  return verdicts.flatMap(({ each, isAllowed }) => (isAllowed === false ? [each] : []));
 }
 
 const isMalicious = (detected: Detected): boolean =>
   isScoredBelow(detected, MALICIOUS_BELOW) === true || isReported(detected);
 
-function summaryOf(detected: readonly Detected[]): Blocked {
-  const malicious = new Set(detected.filter(isMalicious).map(({ url }) => url));
-  const urls = [...new Set(detected.map(({ url }) => url))].sort(
-    (a, b) => Number(malicious.has(b)) - Number(malicious.has(a)) || compareText(a, b),
-  );
+/** @param lists the blocked scripts, connections or both. Each counts a URL once. */
+function summaryOf(...lists: readonly (readonly Detected[])[]): Blocked {
+  const all = lists.flatMap((detected) => {
+    const malicious = new Set(detected.filter(isMalicious).map(({ url }) => url));
+    return [...new Set(detected.map(({ url }) => url))].map((url) => ({ url, isBad: malicious.has(url) }));
+  });
+  const urls = all
+    .sort((a, b) => Number(b.isBad) - Number(a.isBad) || compareText(a.url, b.url))
+    .map(({ url }) => url);
   return {
     count: urls.length,
-    malicious: malicious.size,
+    malicious: all.filter(({ isBad }) => isBad).length,
     urls: urls.slice(0, SHOWN_URLS).map(shownUrl),
     digest: LISTED.of(urls).digest,
   };
@@ -139,20 +152,22 @@ export function shownUrl(url: string): string {
   return query === undefined ? address : `${address}${query.replace(/([?&][^=&]*=|[?&])[^&]+/g, "$1…")}`;
 }
 
-function describeImpact({ seen, scripts, connections, newly }: WouldBlock, where: string): string {
+function describeImpact({ seen, scripts, connections, newly }: WouldBlock, where: string): string[] {
   const which = ({ count, urls }: Blocked): string =>
     count === 0 ? "" : `: ${urls.join(", ")}${count > urls.length ? ", …" : ""}`;
-  const some =
-    seen === 1
-      ? `${scripts.count === 0 ? "wouldn't" : "would"} block the only active script`
-      : `would block ${scripts.count} of the ${formatNumber(seen)} active scripts`;
-  const others =
-    connections === undefined || connections.count === 0
-      ? ""
-      : ` It would block ${pluralize(connections.count, "connection")}${which(connections)}.`;
-  const all = scripts.count + (connections?.count ?? 0);
-  const already = newly.count < all ? ` ${formatNumber(all - newly.count)} of them are blocked already.` : "";
-  return `${some} seen on ${where}${which(scripts)}.${others}${already}`;
+  const sentences: string[] = [];
+  if (scripts !== undefined && seen > 0) {
+    const some =
+      seen === 1
+        ? `${scripts.count === 0 ? "wouldn't" : "would"} block the only active script`
+        : `would block ${scripts.count} of the ${formatNumber(seen)} active scripts`;
+    sentences.push(`${some} seen on ${where}${which(scripts)}.`);
+  }
+  if (connections !== undefined && connections.count > 0)
+    sentences.push(`would block ${pluralize(connections.count, "connection")}${which(connections)}.`);
+  const already = (scripts?.count ?? 0) + (connections?.count ?? 0) - newly.count;
+  if (already > 0) sentences.push(`${formatNumber(already)} of these are blocked already.`);
+  return sentences;
 }
 
 /** Warns about covered hosts without detections. A policy for a mistyped host blocks nothing and looks safe. */

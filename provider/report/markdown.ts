@@ -217,7 +217,7 @@ function details(summary: string, body: string): string {
 function markdownWithin(phrase: Phrase, room: number): string {
   let limit = Math.floor(room);
   let text = markdown(phrase.truncate(limit));
-  while (text.length > room) {
+  while (limit > 0 && text.length > room) {
     limit = Math.floor(limit * 0.7);
     text = markdown(phrase.truncate(limit));
   }

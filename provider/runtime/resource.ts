@@ -67,10 +67,14 @@ function savedPlanMarker(): Record<string, true> {
   return makesSavedPlan(process.env) && pulumi.runtime.isDryRun() ? { [HIDDEN.savedPlan]: true } : {};
 }
 
-/** Returns what tells the resource apart from one with the same name in another type of component. */
+/** Returns what tells the resource apart from one with the same name in other components: the types of all its parents. */
 function holderOf(name: string, { parent }: pulumi.CustomResourceOptions): string {
-  const within: unknown = parent === undefined ? undefined : Reflect.get(parent, "__pulumiType");
-  return `${typeof within === "string" ? within : ""}::${name}`;
+  const types: string[] = [];
+  for (let within: unknown = parent; typeof within === "object" && within !== null; ) {
+    types.unshift(String(Reflect.get(within, "__pulumiType")));
+    within = Reflect.get(within, "__parentResource");
+  }
+  return `${types.join("$")}::${name}`;
 }
 
 /** Every argument as an output, with the argument's docs and the type of its canonical form. */

@@ -8,7 +8,7 @@ import { listJobs } from "../logpush/job-api";
 import { entryPoint as migratedEntryPoint } from "../migration/api";
 import { observe } from "../migration/observation";
 import { judged } from "../migration/judge";
-import { CspError } from "../page-shield/csp";
+import { parseForeignCsp } from "../page-shield/csp";
 import { policyEffect } from "../page-shield/effect";
 import type { Script as DetectedScript } from "../page-shield/records";
 import { isScoredBelow, isThreat } from "../page-shield/threat";
@@ -120,14 +120,9 @@ function blockedBy(
   scripts: readonly DetectedScript[],
 ): NonNullable<Policy["wouldBlock"]> | null {
   const active = scripts.filter(({ status }) => status === "active");
-  try {
-    const found = wouldBlockOf(policy, { script: active, connection: [] });
-    if (found === undefined) return null;
-    return { count: found.scripts.count, seen: found.seen, scripts: [...found.scripts.urls] };
-  } catch (error) {
-    if (error instanceof CspError) return null; // Cloudflare holds a policy that it would no longer accept.
-    throw error;
-  }
+  if (parseForeignCsp(policy.value) === undefined) return null; // Cloudflare holds a policy that it would no longer accept.
+  const { seen, scripts: found } = wouldBlockOf(policy, { script: active, connection: undefined });
+  return found === undefined ? null : { count: found.count, seen, scripts: [...found.urls] };
 }
 
 /** The maximum number of scripts that the survey lists per zone. It counts all of them. */

@@ -599,7 +599,12 @@ describe("wouldBlock", () => {
     expect(urls).toContain("https://www.shop.example/cdn-cgi/challenge-platform/scripts/jsd/main.js");
     expect(urls.filter(isMalicious)).not.toEqual([]);
     const everything = expected(urls);
-    expect(everywhere).toEqual({ seen: new Set(urls).size, scripts: everything, newly: everything });
+    expect(everywhere).toEqual({
+      seen: new Set(urls).size,
+      scripts: everything,
+      newly: everything,
+      unreported: [],
+    });
     expect(b.api.requests.find(({ path }) => path.endsWith("/scripts"))?.query).toMatchObject({
       exclude_duplicates: "false",
       exclude_cdn_cgi: "false",
@@ -617,6 +622,7 @@ describe("wouldBlock", () => {
         seen: new Set(there.map(({ url }) => url)).size,
         scripts: expected(foreign),
         newly: expected(foreign),
+        unreported: [],
       });
     }
   });
@@ -650,7 +656,7 @@ describe("wouldBlock", () => {
       b.api.detect(zones.shop, { scripts }, "replace");
       const blocked = await wouldBlock({ expression: "true", value: "script-src 'self'" });
       if (blocked === undefined) throw new Error("the preview didn't look");
-      return blocked.scripts;
+      return blocked.scripts ?? blocked.newly;
     };
     const first = await blocking("a", "b", "c", "d", "e", "f");
     const other = await blocking("a", "b", "c", "d", "e", "g");
@@ -667,7 +673,7 @@ describe("wouldBlock", () => {
       expression,
       value: "script-src http://*.example https:",
     });
-    expect(blockedIn(inputs)).toEqual({ seen: 10, scripts: NONE, newly: NONE });
+    expect(blockedIn(inputs)).toMatchObject({ seen: 10, scripts: NONE, newly: NONE });
     expect(op.said).toEqual([
       'edgeguard: policy "Checkout": would block 0 of the 10 active scripts seen on account.shop.example, checkout.shop.example.',
     ]);
@@ -719,7 +725,7 @@ describe("wouldBlock", () => {
   test("is 0, with a warning, if Page Shield has seen no scripts at all", async () => {
     const op = b.operation();
     const { inputs } = await op.preview(TYPE, { ...policy, action: "allow" });
-    expect(blockedIn(inputs)).toEqual({ seen: 0, scripts: NONE, newly: NONE });
+    expect(blockedIn(inputs)).toMatchObject({ seen: 0, scripts: NONE, newly: NONE });
     expect(op.said).toEqual([]);
     expect(op.warned).toEqual([
       expect.stringContaining("Page Shield has seen no active scripts on any page of zone"),
@@ -801,7 +807,7 @@ describe("wouldBlock", () => {
     };
     expect(blockedIn(inputs)).toMatchObject({ scripts: NONE, connections: both, newly: both });
     expect(op.said.join()).toContain(
-      "It would block 2 connections: https://collect.example/x.js, https://pay.example/x.js.",
+      "would block 2 connections: https://collect.example/x.js, https://pay.example/x.js.",
     );
   });
 
@@ -830,11 +836,77 @@ describe("wouldBlock", () => {
     expect(await warningsOf(logging)).toEqual([]);
   });
 
+  test("keeps the scripts if the connections can't be read, and the rest counts as not seen", async () => {
+    detect();
+    b.api.fault({ match: { path: "/connections" }, kind: "status", status: 403, times: 9 });
+    const value = "script-src 'self'; connect-src 'none'";
+    const { inputs } = await new Operation(b.api).preview(TYPE, { ...shop(), ...everywhere, value });
+    expect(blockedIn(inputs)).toMatchObject({ scripts: { count: 4 }, newly: { count: 4 } });
+    expect(blockedIn(inputs)).not.toHaveProperty("connections");
+    expect(inputs["impact"]).toMatchObject({ seen: ["existingPolicy"] });
+  });
+
+  test("counts connections without recorded paths as the source's host", async () => {
+    b.api.detect(
+      zones.shop,
+      { scripts: [cdn("a")], connections: [{ url: "https://pay.example/", host: "shop.example" }] },
+      "replace",
+    );
+    const value = "script-src https:; connect-src https://pay.example/v1/";
+    expect(await wouldBlock({ ...everywhere, value })).toMatchObject({ connections: NONE });
+  });
+
+  test("counts a URL that's a script and a connection twice, and says nothing of it as blocked already", async () => {
+    b.api.detect(zones.shop, { scripts: [cdn("a")], connections: [cdn("a")] }, "replace");
+    const op = new Operation(b.api);
+    const { inputs } = await op.preview(TYPE, { ...shop(), ...everywhere, value: "default-src 'none'" });
+    expect(blockedIn(inputs)).toMatchObject({ newly: { count: 2 } });
+    expect(op.said.join()).not.toContain("blocked already");
+  });
+
+  test("calls nothing newly blocked if it adopts a policy that's enforced already", async () => {
+    detect();
+    const args = { ...shop(), ...everywhere, value: "default-src 'self'" };
+    const recorded = await b.up(args);
+    expect(blockedIn(recorded.outputs)).toMatchObject({ newly: { count: 6 } });
+    const { inputs } = await new Operation(b.api).preview(TYPE, args);
+    expect(blockedIn(inputs)).toMatchObject({ scripts: { count: 4 }, newly: NONE, unreported: [] });
+  });
+
+  test("compares with a policy that someone stored with an invalid value as with none", async () => {
+    detect();
+    const recorded = await b.up({ ...shop(), ...everywhere, value: "script-src 'self'" });
+    const value = "nonsense-src 'self'";
+    const drifted = {
+      ...recorded,
+      inputs: { ...recorded.inputs, value },
+      outputs: { ...recorded.outputs, value },
+    };
+    expect(await wouldBlock({ ...everywhere, value: "script-src 'self'" }, drifted)).toMatchObject({
+      newly: { count: 4 },
+    });
+  });
+
+  test.each([
+    ["style-src 'self'; style-src-attr 'unsafe-inline'", "style-src 'self'", ["style-src-attr"]],
+    ["script-src 'self'", "script-src 'self'; script-src-attr 'none'", ["script-src-attr"]],
+    [
+      "script-src 'self'; script-src-elem 'self'",
+      "script-src 'none'; script-src-elem 'self'",
+      ["worker-src"],
+    ],
+    ["script-src 'self'", "script-src 'none'", []],
+    ["img-src 'self'", "img-src 'self' https://cdn.example", []],
+  ])("names what changes from %j to %j and Page Shield doesn't report", async (before, after, unreported) => {
+    const recorded = await b.up({ ...shop(), ...everywhere, value: before });
+    expect(await wouldBlock({ ...everywhere, value: after }, recorded)).toMatchObject({ unreported });
+  });
+
   test("is absent, with a warning, for a policy with 'strict-dynamic'", async () => {
     const op = b.operation();
     const value = "script-src 'strict-dynamic' 'sha256-abc'";
     const { inputs } = await op.preview(TYPE, { ...shop(), expression: "true", value });
-    expect(blockedIn(inputs)).toBeUndefined();
+    expect(blockedIn(inputs)).not.toHaveProperty("scripts");
     expect(inputs["impact"]).toMatchObject({ seen: ["existingPolicy"] });
     expect(op.warned).toEqual([
       expect.stringContaining("only a browser can tell which scripts the policy would block"),
@@ -845,7 +917,7 @@ describe("wouldBlock", () => {
     const inputs = { ...shop(), expression: "true", value: "script-src 'self'" };
     const recorded = await b.up(inputs);
     const before = blockedIn(recorded.outputs);
-    const count = before?.scripts.count ?? 0;
+    const count = before?.scripts?.count ?? 0;
     expect(count).toBeGreaterThan(0);
     expect(blockedIn(recorded.inputs)).toEqual(before);
     b.api.detect(zones.shop, { scripts: [{ url: "https://new.example/x.js" }] });

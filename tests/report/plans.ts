@@ -110,7 +110,7 @@ export const found = (members: JsonObject = {}): { readonly impact: JsonObject }
 /** What a check found that an enforced policy would block, all of it newly. */
 export const wouldBlock = (count: number, urls: readonly string[], digest = urls.join()): WouldBlock => {
   const scripts = { count, malicious: 0, urls, digest };
-  return { seen: 900, scripts, newly: scripts };
+  return { seen: 900, scripts, newly: scripts, unreported: [] };
 };
 
 export const list = (...names: string[]): Listed => LISTED.of(names);

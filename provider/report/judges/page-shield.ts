@@ -2,16 +2,10 @@ import { isJsonObject } from "../../basics/json";
 import { pluralize } from "../../basics/words";
 import { formatNumber } from "../../limits/workers";
 import { IMPACT } from "../../runtime/impact";
-import { CspError, parseCsp, type Directives } from "../../page-shield/csp";
-import {
-  newlyAllowed,
-  newlyUnreported,
-  unreportedText,
-  type PolicyText,
-} from "../../page-shield/newly-allowed";
+import { parseForeignCsp, type Directives } from "../../page-shield/csp";
+import { newlyAllowed, unreportedText } from "../../page-shield/newly-allowed";
 import { joined, say, someOf, value, words, type Phrase } from "../phrase";
 import { wouldBlockIn } from "../sections/page-shield";
-import { hasNoBefore, isDeleted } from "../sections/section";
 import { asObject, cell } from "../values";
 import { selectsNoLess, selectsNothing } from "./requests";
 import {
@@ -124,14 +118,9 @@ function formatSources(name: string, sources: readonly string[] | undefined): Ph
     : cell(sources.length === 0 ? name : sources.join(" "), 200);
 }
 
+/** Undefined if the plan doesn't show it, or someone else wrote an invalid one. */
 function directivesOf(given: unknown): Directives | undefined {
-  if (typeof given !== "string" || isHidden(given)) return undefined;
-  try {
-    return parseCsp(given);
-  } catch (error) {
-    if (error instanceof CspError) return undefined; // Written outside the program.
-    throw error;
-  }
+  return typeof given !== "string" || isHidden(given) ? undefined : parseForeignCsp(given);
 }
 
 /** Finds changes to API fields that this version doesn't know. They may have any effect. */
@@ -209,10 +198,8 @@ export const settings = judgesFor(settingsTraits, {
  * already is no change.
  */
 export const policyBlocks: Judge = (all) => {
-  const { before, new: next, step } = all;
-  if (isDeleted(step) || effectOf(next) !== "blocks") return [];
+  const { newly, unreported = [] } = wouldBlockIn(all.impact.members) ?? {};
   const found: Phrase[] = [];
-  const newly = wouldBlockIn(all.impact.members)?.newly;
   const count = newly === undefined ? 0 : newly.count - newly.malicious;
   if (newly !== undefined && count > 0) {
     const urls = newly.urls.slice(newly.malicious);
@@ -222,9 +209,6 @@ export const policyBlocks: Judge = (all) => {
       say`would newly block ${words(`${formatNumber(count)} active ${what}${besides}`)}${firstUrls(urls, count)}`,
     );
   }
-  const [was, is] = [textOf(before), textOf(next)];
-  const acted = ["blocks", "reports"].includes(effectOf(hasNoBefore(all) ? undefined : before));
-  const unreported = is === undefined ? [] : newlyUnreported(acted ? was : undefined, is);
   if (unreported.length > 0) found.push(words(unreportedText(unreported)));
   return found.length === 0 ? [] : [["blocks", joined(found, "; ")]];
 };
@@ -233,11 +217,4 @@ export const policyBlocks: Judge = (all) => {
 function firstUrls(urls: readonly string[], count: number): Phrase {
   const more = words(count > urls.length ? ` and ${formatNumber(count - urls.length)} more` : "");
   return urls.length === 0 ? words("") : say`: ${joined(urls.map(value))}${more}`;
-}
-
-/** Returns what a policy covers, and its CSP. Undefined if the plan doesn't show it, or it isn't valid. */
-function textOf({ inputs }: Side): PolicyText | undefined {
-  const { expression, value: csp } = inputs;
-  const isShown = typeof expression === "string" && typeof csp === "string" && !isHidden(expression);
-  return isShown && directivesOf(csp) !== undefined ? { expression, value: csp } : undefined;
 }

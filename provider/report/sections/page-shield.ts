@@ -86,7 +86,7 @@ function blocked(all: StepView): readonly Block[] {
   const found = wouldBlockIn(all.impact.members);
   if (found === undefined) return [];
   const { seen, scripts, connections, newly } = found;
-  const { count } = scripts;
+  const count = scripts?.count ?? 0;
   const some =
     seen === 1
       ? `${count === 0 ? "Wouldn't" : "Would"} block the only active script`
@@ -96,10 +96,12 @@ function blocked(all: StepView): readonly Block[] {
     ...(seen === 0
       ? [
           textBlock(
-            "It's unknown what the policy would block, because no active scripts have been seen on the pages that it covers.",
+            "It's unknown which scripts the policy would block, because no active ones have been seen on the pages that it covers.",
           ),
         ]
-      : listed(`${some} seen on the pages that the policy covers`, scripts)),
+      : scripts === undefined
+        ? [textBlock("Only a browser can tell which scripts the policy would block ('strict-dynamic').")]
+        : listed(`${some} seen on the pages that the policy covers`, scripts)),
     ...(connections === undefined
       ? []
       : listed(`Would block ${pluralize(connections.count, "active connection")}`, connections)),
