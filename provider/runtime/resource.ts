@@ -70,7 +70,7 @@ function savedPlanMarker(): Record<string, true> {
 /** Returns what tells the resource apart from one with the same name in other components: the types of all its parents. */
 function holderOf(name: string, { parent }: pulumi.CustomResourceOptions): string {
   const types: string[] = [];
-  for (let within: unknown = parent; typeof within === "object" && within !== null; ) {
+  for (let within: unknown = parent; typeof within === "object" && within !== null;) {
     types.unshift(String(Reflect.get(within, "__pulumiType")));
     within = Reflect.get(within, "__parentResource");
   }
