@@ -37,7 +37,7 @@ const blocked = members({
   digest: z.string(),
 }) satisfies z.ZodType<Blocked>;
 
-export const wouldBlock = members({
+const wouldBlock = members({
   seen: z.int().min(0),
   scripts: blocked.exactOptional(),
   connections: blocked.exactOptional(),

@@ -493,9 +493,11 @@ function wasLogged(
 }
 
 /** Returns what a policy did before the change, if it blocked or logged. */
-function policyBefore(policy: object | undefined): Pick<EnforcedPolicy, "before"> {
+function policyBefore(
+  policy: { readonly expression?: unknown; readonly value?: unknown } | undefined,
+): Pick<EnforcedPolicy, "before"> {
   if (policy === undefined || (!isEnforced(policy) && !isLogging(policy))) return {};
-  const { expression, value } = { ...policy } as { readonly expression?: unknown; readonly value?: unknown };
+  const { expression, value } = policy;
   if (typeof expression !== "string" || typeof value !== "string") return {};
   return { before: { expression, value, isEnforced: isEnforced(policy) } };
 }

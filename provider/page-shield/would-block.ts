@@ -49,7 +49,8 @@ export async function computeWouldBlock(
     ctx.unlessForbidden(() => listDetected(ctx.api, SCRIPTS, { ...active, filters: SCRIPTS.includeAll })),
   );
   if (script === undefined) return undefined;
-  const connection = restrictsConnections(args)
+  const readsConnections = restrictsConnections(args);
+  const connection = readsConnections
     ? await ctx.once(`active connections of ${zoneId}`, () =>
         ctx.unlessForbidden(() =>
           listDetected(ctx.api, CONNECTIONS, { ...active, filters: CONNECTIONS.includeAll }),
@@ -72,7 +73,7 @@ export async function computeWouldBlock(
     for (const sentence of sentences) ctx.say.info(`${policy}: ${sentence}`);
   return {
     wouldBlock,
-    isComplete: scripts !== undefined && (connections !== undefined || !restrictsConnections(args)),
+    isComplete: scripts !== undefined && (connections !== undefined || !readsConnections),
   };
 }
 
