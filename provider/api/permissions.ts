@@ -77,7 +77,11 @@ interface ResourcePermissions {
 export const RESOURCE_PERMISSIONS = {
   PageShieldSettings: of([PAGE_SHIELD]),
   PageShieldPolicy: of([PAGE_SHIELD]),
-  ManagedRulesetOverride: of([ZONE_WAF], [ACCOUNT_RULESETS]),
+  ManagedRulesetOverride: of(
+    [ZONE_WAF],
+    [ACCOUNT_RULESETS],
+    "With Zone Read, the preview of a create also tells whether the zone's plan includes the ruleset.",
+  ),
   WafMigration: of(
     [ZONE_WAF],
     [FIREWALL_SERVICES, PAGE_RULES],
@@ -86,7 +90,7 @@ export const RESOURCE_PERMISSIONS = {
   LogpushJob: of(
     [ZONE_LOGS, ACCOUNT_LOGS],
     [],
-    "For the zone or the account that the job belongs to. Zero Trust datasets also need Zero Trust: PII Read.",
+    "For the zone or the account that the job belongs to. Zero Trust datasets also need Zero Trust: PII Read. With Zone Read, the preview of a create also tells whether the zone's plan includes Logpush.",
   ),
   KvNamespace: of([WORKERS_KV]),
   KvEntries: of([WORKERS_KV]),

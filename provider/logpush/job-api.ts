@@ -95,7 +95,7 @@ export async function listFields(api: EdgeApi, scope: Scope, dataset: string): P
   }));
 }
 
-const ENTITLEMENT = "Logpush";
+export const ENTITLEMENT = "Logpush";
 
 /**
  * Returns advice if Cloudflare rejects a request for a Zero Trust dataset:

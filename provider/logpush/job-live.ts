@@ -9,8 +9,10 @@ import { sameAddress, samePlace } from "./destination-text";
 import { fieldIssues, unknownField } from "./filter-fields";
 import { parseFilter } from "./filter-read";
 import type { Job } from "./job";
-import { listFields, listJobs, scopeName, scopeOf, type ListedField } from "./job-api";
+import { ENTITLEMENT, listFields, listJobs, scopeName, scopeOf, type ListedField } from "./job-api";
 import { SEEN } from "./impact";
+import { LOGPUSH } from "../limits";
+import { notInPlan } from "../runtime/zone-plan";
 import { filterFinding, jobLabel, type JobArgs } from "./job-args";
 import { warnOfMissingProof } from "./ownership";
 
@@ -33,6 +35,12 @@ export function checkJobLive({ ctx, args, olds }: Request): Promise<readonly (()
     // The create doesn't accept an incomplete list either.
     const list = (): Promise<readonly Job[]> => listJobs(ctx.api, scope, { complete: true });
     const jobs = await ctx.once(`Logpush jobs of ${scopeName(scope)}`, list);
+    // A zone that has jobs may have them.
+    const failures =
+      scope.kind === "zone" && jobs.length === 0
+        ? await notInPlan(ctx, scope.id, ENTITLEMENT, LOGPUSH.PLANS)
+        : [];
+    if (failures.length > 0) return { failures };
     const adopted = await findJobToAdopt(ctx, args, jobs, pinnedFields(args, olds));
     if (adopted === undefined) warnOfMissingProof(ctx, args);
     const adopts = adopted === undefined ? {} : adoptionOf(ctx, args, adopted, pinnedFields(args, olds));

@@ -311,7 +311,8 @@ export interface LogpushJobArgs {
  * and run `pulumi up` again. A refresh warns if the job is failing.
  *
  * Token permissions: Logs Write, even for a preview. Grant it for the zone or the account that the job belongs to. A
- * Zero Trust dataset also needs Zero Trust: PII Read.
+ * Zero Trust dataset also needs Zero Trust: PII Read. With Zone Read, the preview of a create fails if the zone's plan
+ * doesn't include Logpush.
  *
  * @example Push server errors to an HTTPS endpoint
  * ```ts

@@ -71,6 +71,8 @@ import type { RuleIds } from "./rule-names";
 import { contradictions } from "./validate";
 import { UnknownRulesetError } from "./managed";
 import { sameCategories, thresholdName } from "./overrides";
+import { MANAGED_RULES } from "../limits";
+import { notInPlan } from "../runtime/zone-plan";
 import { isSamePlace, missingAnchor, placementOf, positionOnWrongSide } from "./position";
 import { defaultRef, REF_PREFIX, unfinishedRef } from "./refs";
 import { reconcileRule, currentRule, removeOrRestore } from "./reconcile";
@@ -239,6 +241,13 @@ export const managedRulesetOverride = defineResource({
       );
     const isNew = olds["zoneId"] !== args.zoneId;
     const existing = isNew ? await chooseExisting(ctx, args, prepared, found) : undefined;
+    const isFree = (id: string | undefined): boolean => id === MANAGED_RULES.FREE_RULESET_ID;
+    // A zone that deploys another ruleset already may do so.
+    const isKnown = found?.rules.some(({ deploys }) => deploys !== undefined && !isFree(deploys.rulesetId));
+    if (isNew && !isFree(managed.id) && isKnown !== true) {
+      const failures = await notInPlan(ctx, args.zoneId, JSON.stringify(managed.name), MANAGED_RULES.PLANS);
+      if (failures.length > 0) return { failures };
+    }
     const other = duplicateInProgram(ctx, args, prepared);
     const isOther = ({ id, ref }: ZoneRule): boolean =>
       ref !== olds["ref"] && id !== existing?.rule.id && ctx.holding(id) === undefined;
@@ -563,7 +572,8 @@ export interface ManagedRulesetOverrideArgs {
  * order and content, no matter who created them.
  *
  * Token permissions: Zone WAF Read and Account Rulesets Read to preview and refresh; Zone WAF Write and Account
- * Rulesets Read to update and destroy.
+ * Rulesets Read to update and destroy. With Zone Read, the preview of a create fails if the zone's plan doesn't include
+ * the ruleset.
  *
  * @example
  * OWASP Core Ruleset at paranoia level 2, with an exception for webhooks

@@ -260,12 +260,12 @@ describe("the live check of a Logpush job", () => {
   test("sends the same requests for one job and for many", async () => {
     const op = b.operation();
     for (const name of ["a", "b", "c"]) await op.preview(TYPE, { ...b.job, name });
-    expect(b.sent()).toEqual(["GET /jobs", "GET /datasets/http_requests/fields"]);
+    expect(b.sent()).toEqual(["GET /jobs", "GET ", "GET /datasets/http_requests/fields"]); // "GET " reads the plan.
   });
 
   test("doesn't request the dataset's fields if the job uses none", async () => {
     await b.preview(omit(b.job, ["filter", "outputOptions"]));
-    expect(b.sent()).toEqual(["GET /jobs"]);
+    expect(b.sent()).toEqual(["GET /jobs", "GET "]);
   });
 
   test.each<[Members, string]>([
@@ -296,7 +296,7 @@ describe("the live check of a Logpush job", () => {
     b.api.fault({ match: { method: "GET" }, kind: "status", status: 403, message: "not entitled" });
     expect(await b.refusals(b.job)).toEqual([
       expect.stringMatching(
-        /^Listing .* lacks the Logs Write permission .* or the plan doesn't include Logpush/,
+        /^Listing .* The plan doesn't include Logpush, or the token .* lacks the Logs Write permission/,
       ),
     ]);
   });
