@@ -47,6 +47,11 @@ export function register(program: Command, io: Io): void {
     .option("--hosts <hosts>", "only scripts on these hosts, comma-separated; default: all")
     .option("--owner <owner>", "the person or team responsible for the new scripts")
     .option("--justification <text>", "why the pages need the new scripts")
+    .option(
+      "--pin-hashes",
+      "also fill in the hash of a script whose URL names no version, although its vendor may change it at any time",
+      false,
+    )
     .addOption(threshold())
     .addHelpText("after", PROPOSE_HELP)
     .action((options: Propose.ProposeOptions) => propose().proposeEntries(io, options));

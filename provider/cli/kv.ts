@@ -90,7 +90,7 @@ function registerKey(kv: Command, io: Io): void {
     );
 
   onData(key.command("list"))
-    .description("print keys as a JSON array of { name, expiration? }")
+    .description("print keys as a JSON array of { name, expiration?, metadata? }")
     .option("--prefix <text>", "only keys with this prefix")
     .addHelpText("after", example("kv key list --binding CATALOG --prefix product/"))
     .action((options: KvOptions) => keys().listKeys(io, options));
@@ -179,7 +179,7 @@ const config = (): Option =>
 const accountId = (): Option =>
   new Option(
     "--account-id <id>",
-    "the account; default: account_id in the configuration file, else CLOUDFLARE_ACCOUNT_ID",
+    "the account; default: account_id in the configuration file, else CLOUDFLARE_ACCOUNT_ID, else the token's only account",
   ).argParser(hexId);
 
 function example(command: string): string {

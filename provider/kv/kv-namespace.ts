@@ -396,12 +396,15 @@ async function namespacesOf(ctx: Context, account: string): Promise<Map<string, 
 
 /** @throws If the namespace lists keys that this operation didn't delete. */
 async function refuseUnlessEmpty(ctx: Context, account: string, id: string, title: string): Promise<void> {
-  const left = await countKeys(ctx, account, id);
+  // One page is enough: the keys of a large namespace take minutes to count.
+  const left = await countKeys(ctx, account, id, KV.MAX_KEYS_PER_PAGE);
   if (left.count === 0) return;
   const names = left.first.map((name) => JSON.stringify(name)).join(", ");
+  const least = left.count === KV.MAX_KEYS_PER_PAGE ? "at least " : "";
   throw new Error(
-    `Namespace ${JSON.stringify(title)} (${id}) still has ${pluralize(left.count, "key")}: ${names}${left.count > left.first.length ? ", …" : ""}. ` +
+    `Namespace ${JSON.stringify(title)} (${id}) still has ${least}${pluralize(left.count, "key")}: ${names}${left.count > left.first.length ? ", …" : ""}. ` +
       "Deleting the namespace would also delete its keys. Delete them first, or set forceDestroy: true and run `pulumi up` before you destroy. " +
+      "To keep the namespace without managing it, run `pulumi state delete '<URN>'`; `pulumi stack --show-urns` lists the URNs. " +
       `Keys that were just deleted elsewhere may be listed for up to ${KV.CONSISTENCY_SECONDS} s.`,
   );
 }

@@ -50,7 +50,9 @@ const value = cspInput.transform((given, ctx) => {
 const args = z.object({
   zoneId: ID.zone,
   description: z.string().min(1, "is empty. Describe the policy in a few words"),
-  action: z.enum(["log", "allow", "add_reporting_directives"]),
+  action: z.enum(["log", "allow", "add_reporting_directives"], {
+    error: 'To block, use "allow": visitors then load only what the value lists',
+  }),
   expression,
   enabled: z.boolean().default(true),
   value,

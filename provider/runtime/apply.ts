@@ -1,5 +1,5 @@
 import { isAbsent, unlessAbsent } from "../api/errors";
-import { ADOPTED, adoptionLine, sharedIdHint, withAdopted } from "./adopted";
+import { ADOPTED, adoptionLine, withAdopted } from "./adopted";
 import { HIDDEN, KEPT } from "./hidden";
 import type { ResourceType } from "./resource-type";
 import type { Host } from "./host";
@@ -26,10 +26,7 @@ export async function create(
       });
       host.record.hold(lifecycle.type, id, "made");
       const adopted = adopts === undefined ? undefined : resource.adopted(adopts, inputs, host.redact);
-      if (adopts !== undefined && adopted !== undefined) {
-        host.say.info(adoptionLine(adopts, adopted));
-        if (adopts.isOwn !== true) host.say.info(sharedIdHint(adopts, id));
-      }
+      if (adopts !== undefined && adopted !== undefined) host.say.info(adoptionLine(adopts, adopted));
       return { id, outs: resource.outputs(args, withAdopted(inputs, adopted), computed) };
     }),
   );

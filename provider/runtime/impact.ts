@@ -32,7 +32,11 @@ export interface ImpactRecord {
   readonly operation: "check" | "refresh";
   /** One more than in the resource's previous record, so that an earlier operation's record is recognized. */
   readonly revision: number;
-  /** What the operation looked at. Anything else counts as not seen. */
+  /**
+   * What the operation looked at: objects to adopt (`existingPolicy`, `existingRule`, `existingJob`,
+   * `existingNamespace`), a zone's `settings` before the change, what a policy `wouldBlock`, the keys that a `KvEntries`
+   * deletes (`ownKeys`), overwrites (`existingKeys`) or prunes (`prunedKeys`). Anything else counts as not seen.
+   */
   readonly seen: readonly string[];
   /** Why it didn't look at the rest. */
   readonly skipped?: readonly string[];

@@ -642,6 +642,29 @@ describe("edgeguard inventory propose", () => {
     expect(read()).not.toContain("hash: ");
   });
 
+  test("pins a hash only if the URL names a version, unless --pin-hashes asks for all", async () => {
+    const at = (path: string) => `https://js.vendor.example/${path}`;
+    const versioned = ["jquery-3.7.1.min.js", "app.02f6bb.js", "v84a3a4012de94ce1/beacon.js", "2.4/x.js"];
+    const evergreen = ["v3/", "gtag/js?id=G-1.2", "facade/loader.js", "tag.min.js"];
+    const scripts = [...versioned, ...evergreen].map((path) => ({
+      url: at(path),
+      js_integrity_score: 90,
+      hash: "a".repeat(64),
+    }));
+    desk.api.detect(desk.api.zones.shop, { scripts }, "replace");
+    const pinned = async (...more: string[]): Promise<string[]> => {
+      desk.write("pins.json", '{ "version": 1, "scripts": [] }');
+      expect((await propose("--file", "pins.json", ...more)).code).toBe(0);
+      const list = JSON.parse(read("pins.json")) as { scripts: { script: string; hash?: string }[] };
+      return list.scripts.flatMap(({ script, hash }) => (hash === undefined ? [] : [script])).sort();
+    };
+    expect(await pinned()).toEqual(versioned.map(at).sort());
+    expect(await pinned("--pin-hashes")).toEqual([...versioned, ...evergreen].map(at).sort());
+    desk.write(FILE, "version: 1\nscripts: []\n");
+    await propose();
+    expect(read().match(/without a version in its URL, so no hash is filled in\./g)).toHaveLength(4);
+  });
+
   test("proposes one entry for exactly that URL if a URL looks like YAML, a comment or a wildcard", async () => {
     const urls = [
       "https://cdn.example.com/a: b #c.js",

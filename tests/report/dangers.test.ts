@@ -31,7 +31,11 @@ describe("the report on a namespace", () => {
   const data = { accountId: "a", title: "catalog" };
   test.each<[string, string[], MadeStep[]]>([
     ["is created", [], [created("KvNamespace", "n", { ...data, forceDestroy: true })]],
-    ["is deleted only if it's empty", ["delete n"], [stepOf("delete", "KvNamespace", "n", { old: data })]],
+    [
+      "is deleted, or stops the update if others wrote keys to it",
+      ["irreversible n", "delete n"],
+      [stepOf("delete", "KvNamespace", "n", { old: data })],
+    ],
     [
       "is deleted with its keys",
       ["irreversible n", "delete n"],

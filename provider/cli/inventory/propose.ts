@@ -22,11 +22,12 @@ export interface ProposeOptions {
   readonly owner?: string;
   readonly justification?: string;
   readonly threshold: number;
+  readonly pinHashes: boolean;
 }
 
 /** @throws CommandError if a zone can't be read or the file can't be written. In either case, the file stays unchanged. */
 export async function proposeEntries(io: Io, options: ProposeOptions): Promise<void> {
-  const { zone, file, hosts, owner, justification, threshold } = options;
+  const { zone, file, hosts, owner, justification } = options;
   const path = resolve(io.cwd, file);
   const isNew = !existsSync(path);
   const text = isNew ? emptyInventory(file) : await readInventoryText(path, file);
@@ -39,7 +40,7 @@ export async function proposeEntries(io: Io, options: ProposeOptions): Promise<v
   if (unread.length > 0) throw new CommandError(`${unread.join("\n")}\n${file} is unchanged.`);
   for (const { zoneId, problem } of zones)
     if (problem !== undefined) printToStderr(io, `edgeguard: zone ${zoneId}: ${problem.message}`);
-  const proposals = findProposals(inventory, zones, threshold);
+  const proposals = findProposals(inventory, zones, options);
   const added = addEntries(inventory, text, proposals.entries, { owner, justification });
   if (isNew || added !== text) await replaceFile(path, file, added);
   for (const line of summaryOf(file, proposals)) printToStderr(io, `edgeguard: ${line}`);
