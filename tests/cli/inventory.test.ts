@@ -37,7 +37,14 @@ const approve = (text: string, until?: string): string => text.replace(/approval
 /** An inventory of the seeded zone's own pages, proposed and approved. */
 async function approved(...args: string[]): Promise<string> {
   desk.write(FILE, "version: 1\nscripts: []\n");
-  const { code } = await propose("--owner", "Web team", "--justification", "The shop needs it", ...args);
+  const { code } = await propose(
+    "--owner",
+    "Web team",
+    "--justification",
+    "The shop needs it",
+    "--pin-hashes",
+    ...args,
+  );
   expect(code).toBe(0);
   const text = approve(read());
   desk.write(FILE, text);

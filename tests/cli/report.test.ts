@@ -184,12 +184,6 @@ describe("edgeguard report", () => {
       /^edgeguard: \S*changed\.md: this isn't a plan/,
     ],
     [
-      1,
-      "an inventory in such text",
-      [pathOf("changed.json"), "--inventory", pathOf("changed.md")],
-      /^edgeguard: \S*changed\.md: /,
-    ],
-    [
       2,
       "an unknown danger",
       ["--fail-on", "irreversible,danger"],

@@ -21,12 +21,19 @@ const ARGUMENTS: Readonly<Record<string, string>> = {
   KvEntries: 'accountId, namespaceId: existing, entries: { "flag/a": "1", "flag/b": "2" }',
 };
 
-/** @param more lines of code to put in the program, by class. */
-const program = (more: Readonly<Record<string, readonly string[]>> = {}): string => `
+/**
+ * @param more lines of code to put in the program, by class.
+ * @param without the classes that the program no longer declares.
+ */
+const program = (
+  more: Readonly<Record<string, readonly string[]>> = {},
+  without: readonly string[] = [],
+): string => `
 import * as pulumi from "@pulumi/pulumi";
 import * as edgeguard from "pulumi-edgeguard";
 const { accountId, shop, empty, old, existing } = new pulumi.Config().requireObject<Record<string, string>>("ids");
 ${Object.entries(ARGUMENTS)
+  .filter(([kind]) => !without.includes(kind))
   .map(([kind, args]) => {
     const base = `{ ${args} }`;
     const code = more[kind];
@@ -106,6 +113,25 @@ describe.each(surfaces())("on $name, the drift report's advice works:", (surface
     project.write(program({ ...Object.fromEntries(kept), KvEntries: ['entries: { "flag/a": "1" },'] }));
     await project.ok("up", "--refresh", "--yes", "--skip-preview");
     expect(await seenIn(api)).toEqual(changed);
+    expect(await refreshedPlan()).toEqual([]);
+  });
+
+  it("keeps what was deleted, and what was changed after the program dropped it", async () => {
+    project.write(program());
+    await project.ok("up", "--refresh", "--yes", "--skip-preview");
+    const { job, namespace } = await seenIn(api);
+    const jobPath = `/zones/${api.zones.shop}/logpush/jobs/${job.id}`;
+    await rawSend(api, "PUT", jobPath, { enabled: false });
+    await rawSend(api, "DELETE", `/accounts/${api.accounts.main}/storage/kv/namespaces/${namespace.id}`);
+    project.write(program({}, ["LogpushJob"]));
+    const found = new Map((await refreshedPlan()).map(({ kind, keep }) => [kind, keep]));
+    const [gone, dropped] = [found.get("KvNamespace"), found.get("LogpushJob")];
+    expect(gone?.how.toString()).toBe("To keep it deleted, remove KvNamespace own from the program");
+    expect(dropped?.how.toString()).toBe("To keep the change, declare LogpushJob own again with");
+    project.write(program({ LogpushJob: dropped?.code ?? [] }, ["KvNamespace"]));
+    await project.ok("up", "--refresh", "--yes", "--skip-preview");
+    expect((await rawGet(api, jobPath))["result"]).toMatchObject({ id: job.id, enabled: false });
+    expect(api.snapshot().kv?.namespaces.map(({ id }) => id)).not.toContain(namespace.id);
     expect(await refreshedPlan()).toEqual([]);
   });
 });

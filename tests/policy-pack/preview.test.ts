@@ -87,31 +87,41 @@ onCli(
   },
 );
 
-onCli(`the guide's pack starts with the dependencies that the guide names${WHY}`, async () => {
-  await begin(CLI);
-  const guide = readFileSync(join(REPOSITORY, "docs/guides/policies.md"), "utf8");
-  const [, list = ""] = /with its dependencies: ([^.]*)\./.exec(guide) ?? [];
-  const named = [...list.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name);
-  const ours = `file:${join(REPOSITORY, "provider")}`;
-  const dependencies = named.map((name) => [name, name === "pulumi-edgeguard" ? ours : "*"] as const);
-  const pack = join(project.dir, "pack");
-  mkdirSync(pack);
-  writeFileSync(join(pack, "PulumiPolicy.yaml"), "runtime: nodejs\n");
-  writeFileSync(
-    join(pack, "package.json"),
-    JSON.stringify({
-      name: "edge-security",
-      version: "1.0.0",
-      dependencies: Object.fromEntries(dependencies),
-    }),
-  );
-  writeFileSync(join(pack, "index.ts"), programsOf("docs/guides/policies.md")[0]?.text ?? "");
-  // --install-links: a copy of the package can't find what this repository has installed.
-  const flags = ["--install-links", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"];
-  execFileSync("npm", ["install", "--prefix", ".", ...flags], { cwd: pack, stdio: "ignore" });
-  use("program.fixed");
-  expect((await project.ok("preview", "--policy-pack", pack)).text).toContain("edge-security");
-});
+onCli(
+  `the guide's pack starts with the dependencies that the guide names, and lets the README's program pass${WHY}`,
+  async () => {
+    await begin(CLI);
+    const guide = readFileSync(join(REPOSITORY, "docs/guides/policies.md"), "utf8");
+    const [, list = ""] = /with its dependencies: ([^.]*)\./.exec(guide) ?? [];
+    const named = [...list.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name);
+    const ours = `file:${join(REPOSITORY, "provider")}`;
+    const dependencies = named.map((name) => [name, name === "pulumi-edgeguard" ? ours : "*"] as const);
+    const pack = join(project.dir, "pack");
+    mkdirSync(pack);
+    writeFileSync(join(pack, "PulumiPolicy.yaml"), "runtime: nodejs\n");
+    writeFileSync(
+      join(pack, "package.json"),
+      JSON.stringify({
+        name: "edge-security",
+        version: "1.0.0",
+        dependencies: Object.fromEntries(dependencies),
+      }),
+    );
+    writeFileSync(join(pack, "index.ts"), programsOf("docs/guides/policies.md")[0]?.text ?? "");
+    // --install-links: a copy of the package can't find what this repository has installed.
+    const flags = ["--install-links", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"];
+    execFileSync("npm", ["install", "--prefix", ".", ...flags], { cwd: pack, stdio: "ignore" });
+    const [program] = programsOf("README.md");
+    project.write(
+      (program?.text ?? "")
+        .replace("0da42c8d2132a9ddaf714f9e7c920711", api.zones.empty)
+        .replace("5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1", api.accounts.main),
+    );
+    const { text } = await project.ok("preview", "--policy-pack", pack);
+    expect(text).toContain("edge-security");
+    expect(violationsIn(text)).toEqual([]);
+  },
+);
 
 /** Each once: `up` prints those of its preview again. */
 function violationsIn(text: string): string[] {

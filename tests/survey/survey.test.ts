@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { callerOf } from "../local-api/client";
 import { schemaProblems } from "../support/published";
@@ -165,6 +165,13 @@ describe("edgeguard survey", () => {
     expect(ground.result().zones).toHaveLength(18);
     const none = await ground.survey("--resume", "--force");
     expectEnd(none, 1, "no unfinished survey to resume");
+
+    writeFileSync(journal, [...lines.slice(0, 2), '{"zone":{"id":1}}', ...lines.slice(2)].join("\n"));
+    expectEnd(await ground.survey("--resume"), 1, "Delete the file to start over.");
+    rmSync(journal);
+    expect(await ground.survey(...FEW, "--force")).toMatchObject({ code: 0 });
+    const elsewhere = await ground.survey(...FEW, "--payment-pages", "checkout.*", "--out", "another");
+    expect(elsewhere).toMatchObject({ code: 0 });
   });
 
   it("keeps what it has read if it gives up waiting for a rate limit", async () => {
@@ -316,6 +323,9 @@ scripts:
         command: `edgeguard import --zone ${zones.shop} --only page-shield,rulesets --out shop-example`,
       },
     });
+    const [, ...importing] = "command" in shop.unmanaged ? shop.unmanaged.command.split(" ") : [];
+    expect(await ground.command({}, ...importing)).toMatchObject({ code: 0 });
+    expect(ground.read("shop-example/index.ts")).toContain("Stolen credentials at the login");
     const [account] = ground.result().accounts;
     expect(account?.unmanaged).toEqual({ objects: [], unread: [], command: "" });
     expect(account?.id).toBe(accounts.main);

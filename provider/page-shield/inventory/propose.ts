@@ -36,7 +36,7 @@ export interface Proposals {
  * Whether a path names a version or a digest of the script. Under any other URL, a vendor may change the script at any
  * time.
  */
-const VERSIONED = /\d\.\d|[./_-](?=[a-f]*\d)[\da-f]{6,}(?=[./_-]|$)/i;
+const VERSIONED = /\d\.\d|[./_-]v?(?=[a-f]*\d)[\da-f]{6,}(?=[./_-]|$)/i;
 
 /**
  * Finds the scripts that no entry covers, each only once even if several zones load it.
