@@ -486,7 +486,7 @@ describe("the edgeguard import command", () => {
     expect(desk.read("index.ts")).toContain(`const zoneId = "${desk.api.zones.shop}"; // shop.example`);
     const sees = /The token can see 18 zones: blog\.example \(\w+\), .* and 13 more\./;
     for (const [zone, says] of [
-      ["shop.exmple", 'edgeguard: --zone: the token can\'t see a zone named "shop.exmple". '],
+      ["shop.missing", 'edgeguard: --zone: the token can\'t see a zone named "shop.missing". '],
       ["0".repeat(32), "Check the IDs: --zone, --account. "],
     ] as const) {
       const { code, stderr } = await desk.run(["--zone", zone, ...only, "--force"]);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import ts from "typescript";
 import { REPOSITORY } from "../support/engine";
 import { ADVICE } from "./advice";
+import { COMMON, MISTAKES } from "./mistakes";
 
 /** What tells people to do something in these folders is done by a test, see `advice.ts`. */
 
@@ -47,13 +48,17 @@ function sentencesIn(file: string): string[] {
   );
 }
 
-const SENTENCES = FOLDERS.flatMap((folder) =>
+const FIXES = [...COMMON, ...Object.values(MISTAKES).flat()].flatMap(({ title, fix, instead }) =>
+  fix === undefined || instead !== undefined ? [] : [[title, fix] as const],
+);
+const WRITTEN = FOLDERS.flatMap((folder) =>
   readdirSync(join(REPOSITORY, folder), { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith(".ts"))
     .flatMap((path) =>
       sentencesIn(join(folder, path)).map((sentence) => [`${folder}/${path}`, sentence] as const),
     ),
 );
+const SENTENCES = [...WRITTEN, ...FIXES];
 
 test("every sentence that tells people to do something has a row in advice.ts", () => {
   const without = SENTENCES.filter(([, sentence]) => !ADVICE.some(([says]) => sentence.includes(says)));
