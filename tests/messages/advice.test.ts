@@ -42,7 +42,9 @@ function sentencesIn(file: string): string[] {
   visit(
     ts.createSourceFile(file, readFileSync(join(REPOSITORY, file), "utf8"), ts.ScriptTarget.Latest, true),
   );
-  const isLabel = (text: string): boolean => /^[a-z]/.test(text) && text.split(" ").length < 4;
+  // Neither a label nor a line of code.
+  const isLabel = (text: string): boolean =>
+    /^[a-z]/.test(text) && (text.split(" ").length < 4 || text.startsWith("import {"));
   return found.filter(
     (each) => TELLS.some((tells) => tells.test(each)) && (!isLabel(each) || each.includes("--")),
   );

@@ -19,6 +19,7 @@ const PERMISSIONS = [
   "%s needs only the permissions that it documents",
 ] as const;
 const README_PROGRAM = [README, "the first program compiles and runs there"] as const;
+const TASK = { untested: "a task of a survey" } as const;
 const JOURNALS = [SURVEY, "resumes from a journal with an incomplete last line"] as const;
 const STACKS = [SURVEY, "marks objects that stacks manage, and lists the others"] as const;
 const ONE_PRODUCT = [SURVEY, "surveys what a token for one product can read"] as const;
@@ -55,6 +56,16 @@ export const ADVICE: readonly (readonly [says: string, doing: Doing])[] = [
   ],
   ["Use `pulumi preview --refresh --json", [DRIFT, "its command undoes each change"]],
   ["Pipe in `pulumi preview --json", README_PROGRAM],
+  ...[
+    "Approve or remove",
+    "Consider the OWASP Core Ruleset",
+    "Migrate to the current WAF managed rules",
+    "Remove or block",
+    "Repair …",
+    "Resolve what blocks",
+    "Review the enforced policy",
+    "Turn on Page Shield",
+  ].map((says) => [says, TASK] as const),
   ["Remove the filter …", { untested: "a button's label" }],
   ["Review these first", { untested: "a review is people's" }],
   ["To keep it deleted, remove", DELETED],

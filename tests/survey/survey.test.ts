@@ -323,7 +323,7 @@ scripts:
         command: `edgeguard import --zone ${zones.shop} --only page-shield,rulesets --out shop-example`,
       },
     });
-    const [, ...importing] = "command" in shop.unmanaged ? shop.unmanaged.command.split(" ") : [];
+    const [, ...importing] = (shop.unmanaged?.command ?? "").split(" ");
     expect(await ground.command({}, ...importing)).toMatchObject({ code: 0 });
     expect(ground.read("shop-example/index.ts")).toContain("Stolen credentials at the login");
     const [account] = ground.result().accounts;
