@@ -80,7 +80,7 @@ export const ADVICE: readonly (readonly [says: string, doing: Doing])[] = [
   ["Set the token again, without the line break.", README_PROGRAM],
   [
     "Create a new token in the dashboard",
-    ["tests/engine/secrets.test.ts", "after the saved token was rotated"],
+    ["tests/engine/interruptions.test.ts", "after the saved token was rotated"],
   ],
   ["Add the permission", PERMISSIONS],
   ["Check the network and the proxy.", { untested: "only people know their network" }],

@@ -18,12 +18,11 @@ test.each<[string, ...string[][]]>([
     ["--secret", "edgeguard:apiKey", "a-key"],
   ],
   ["A misspelled setting", ["edgeguard:maxRetrys", "2"]],
-  ["A token stored as plain text", ["--plaintext", "edgeguard:apiToken", "a-plain-token"]],
+  ["A token stored as plain text", ["edgeguard:apiToken", "a-plain-token"]],
   ["A token in the project's own namespace", ["--secret", "apiToken", "an-old-token"]],
 ])("the commands for the mistake “%s” mend the configuration", async (title, ...settings) => {
   const project = new Project(LOCAL_ENGINE, "commands");
   try {
-    project.env = { CLOUDFLARE_API_TOKEN: TOKEN };
     await project.init({ "edgeguard:baseUrl": api.url });
     project.write(
       `import { PageShieldSettings } from "pulumi-edgeguard";\nnew PageShieldSettings("shop", { zoneId: "${api.zones.shop}", enabled: true });`,

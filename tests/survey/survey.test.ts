@@ -167,7 +167,7 @@ describe("edgeguard survey", () => {
     expectEnd(none, 1, "no unfinished survey to resume");
 
     writeFileSync(journal, [...lines.slice(0, 2), '{"zone":{"id":1}}', ...lines.slice(2)].join("\n"));
-    expectEnd(await ground.survey("--resume"), 1, "Delete the file to start over.");
+    expectEnd(await ground.survey("--resume", "--force"), 1, "Delete the file to start over.");
     rmSync(journal);
     expect(await ground.survey(...FEW, "--force")).toMatchObject({ code: 0 });
     const elsewhere = await ground.survey(...FEW, "--payment-pages", "checkout.*", "--out", "another");
