@@ -1,10 +1,26 @@
 import { z } from "zod";
 import { firstFew, pluralize } from "../basics/words";
 import { ZONES } from "../limits";
-import type { EdgeApi } from "./client";
+import type { ResultInfo } from "./envelope";
 import { isUnroutable } from "./errors";
 
 const record = z.looseObject({ id: z.string(), name: z.string() });
+
+/** What this needs of the client, which calls it. */
+interface ZoneLister {
+  list(
+    path: string,
+    options: {
+      readonly what: string;
+      readonly record: typeof record;
+      readonly query: Readonly<Record<string, string | number>>;
+    },
+  ): Promise<{
+    readonly records: readonly z.infer<typeof record>[];
+    readonly resultInfo: ResultInfo | undefined;
+  }>;
+  quote(text: string): string;
+}
 
 const MOST_SHOWN = 5;
 
@@ -14,7 +30,7 @@ export function unknownZone(error: unknown, path: string): string | undefined {
 }
 
 /** Returns a sentence with the zones that the token can see. Undefined if the zone is one of them, or none can be listed. */
-export async function zonesSeen(api: EdgeApi, zone: string): Promise<string | undefined> {
+export async function zonesSeen(api: ZoneLister, zone: string): Promise<string | undefined> {
   const query = { order: "name", direction: "asc", per_page: ZONES.MAX_PER_PAGE };
   try {
     const { records, resultInfo } = await api.list("/zones", { what: "Listing the zones", record, query });
