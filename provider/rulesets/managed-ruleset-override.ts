@@ -10,6 +10,7 @@ import { LOCK } from "../runtime/locks";
 import { omitAbsent, canonicalJson, pick, sameJson, type JsonObject } from "../basics/json";
 import { defineResource } from "../runtime/resource";
 import { HIDDEN } from "../runtime/hidden";
+import { warnBeforeMigration } from "./before-migration";
 import { compareLive } from "./compare-live";
 import { adoptionOf, chooseExisting, recordOnFailure, takeOver } from "./adoption";
 import * as declared from "./arguments";
@@ -239,6 +240,7 @@ export const managedRulesetOverride = defineResource({
       );
     const isNew = olds["zoneId"] !== args.zoneId;
     const existing = isNew ? await chooseExisting(ctx, args, prepared, found) : undefined;
+    if (isNew && existing === undefined) await warnBeforeMigration(ctx, args);
     const other = duplicateInProgram(ctx, args, prepared);
     const isOther = ({ id, ref }: ZoneRule): boolean =>
       ref !== olds["ref"] && id !== existing?.rule.id && ctx.holding(id) === undefined;
