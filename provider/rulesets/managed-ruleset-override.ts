@@ -564,6 +564,9 @@ export interface ManagedRulesetOverrideArgs {
  * request writes a single rule and the entry point is never replaced, so all other rules in the zone keep their IDs,
  * order and content, no matter who created them.
  *
+ * In a zone that can still migrate from the previous WAF, migrate first: the migration's exceptions come after the rules
+ * that the zone has, and have no effect on them. The preview of a new deployment warns about it.
+ *
  * Token permissions: Zone WAF Read and Account Rulesets Read to preview and refresh; Zone WAF Write and Account
  * Rulesets Read to update and destroy.
  *
