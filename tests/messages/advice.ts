@@ -19,7 +19,7 @@ const PERMISSIONS = [
   "%s needs only the permissions that it documents",
 ] as const;
 const README_PROGRAM = [README, "the first program compiles and runs there"] as const;
-const TASK = { untested: "a task of a survey" } as const;
+const TASK = ["tests/survey/advice.test.ts", "leaves nothing to do in $title"] as const;
 const JOURNALS = [SURVEY, "resumes from a journal with an incomplete last line"] as const;
 const STACKS = [SURVEY, "marks objects that stacks manage, and lists the others"] as const;
 const ONE_PRODUCT = [SURVEY, "surveys what a token for one product can read"] as const;
