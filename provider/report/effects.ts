@@ -101,6 +101,7 @@ export const EFFECTS: Readonly<Record<string, Readonly<Record<string, Effect>>>>
     "outputOptions.extra": depends(logpush.extra),
     filter: depends(logpush.filter),
     filterChecks: neutral,
+    "outputOptions.stringifyObject": neutral,
     enabled: raises(logpush.stopsPushing),
     frequency: neutral,
     maxUploadBytes: neutral,
@@ -109,6 +110,8 @@ export const EFFECTS: Readonly<Record<string, Readonly<Record<string, Effect>>>>
     kind: depends(logpush.stopsPushing),
     ownershipChallenge: neutral,
     adopt: neutral,
+    filterAttackTraffic: lowers(logpush.attackTraffic),
+    transformerId: depends(logpush.transformer),
     extra: depends(logpush.extra),
   },
   KvNamespace: {

@@ -295,11 +295,28 @@ function jobsDifferences(stacks: Stacks) {
       differences: ([before, after], what, id) => [
         ...changed(what, state(before), state(after), id),
         ...(before && after
-          ? changed(`${what}: destination`, { text: before.destination }, { text: after.destination }, id)
+          ? [
+              ...changed(
+                `${what}: destination`,
+                { text: before.destination },
+                { text: after.destination },
+                id,
+              ),
+              ...changed(`${what}: lines left out`, leftOut(before), leftOut(after), id),
+            ]
           : []),
       ],
       stacks,
     });
+}
+
+/** What keeps lines of a job from being pushed, other than its filter. */
+function leftOut({ filterAttackTraffic, transformerId }: SurveyedJob): Fact {
+  const all = [
+    ...(filterAttackTraffic === true ? ["attack traffic"] : []),
+    ...(transformerId === undefined ? [] : [`by transformer ${transformerId}`]),
+  ];
+  return { text: all.join(", ") || "none", grades: [-all.length] };
 }
 
 /** An item in the old and the new survey. Undefined for a survey that doesn't contain it. */

@@ -152,6 +152,10 @@ const job = members({
   lastError: z.string().exactOptional(),
   /** Cloudflare's error message, without anything that may be a credential. */
   errorMessage: z.string().exactOptional(),
+  /** Present if attack traffic that DDoS protection handles isn't pushed. */
+  filterAttackTraffic: z.literal(true).exactOptional(),
+  /** The ID of the transformer, which may drop log lines. */
+  transformerId: z.number().exactOptional(),
   stack,
 });
 export type SurveyedJob = z.infer<typeof job>;

@@ -19,6 +19,7 @@ const nameOf = ({ urn }: MadeStep): string => urn.split("::").slice(3).join("::"
 /** Steps that aren't recorded: the local API has one account, and migrations are in another plan. */
 const ZONE = "5a0c1e7f3b2d4968a7e1c0f2d3b4a601";
 const rule = { zoneId: ZONE, accountId: "a", ruleset: { name: "OWASP" }, enabled: true };
+const job = { zoneId: ZONE, dataset: "http_requests", enabled: true };
 const migration = { zoneId: ZONE, target: "finished" };
 const MADE: readonly MadeStep[] = [
   changed("ManagedRulesetOverride", "accountId", rule, { accountId: "b" }),
@@ -47,6 +48,8 @@ const GATES: Readonly<Record<string, Readonly<Record<string, DangerKind>>>> = {
 
 /** Each argument that isn't neutral, with its danger. */
 const ROWS = Object.entries(EFFECTS).flatMap(([kind, rows]) =>
+  changed("LogpushJob", "filterAttackTraffic", job, { filterAttackTraffic: true }),
+  changed("LogpushJob", "transformerId", { ...job, transformerId: 41 }, { transformerId: 42 }),
   Object.entries(rows)
     .filter(([, { is }]) => is !== "neutral")
     .map(([argument]): [string, string, DangerKind] => [

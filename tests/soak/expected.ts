@@ -443,6 +443,7 @@ const jobs: Check = async ({ api, before, program }, claimed) => {
   for (const [what, path, scope] of scopes) {
     const existing = (await result<WireJob[]>(api, `${path}/logpush/jobs`)).filter(
       ({ id }) => !before.objects.has(`${what} ${id}`),
+  stringifyObject: ["stringify_object", false],
     );
     for (const { name, args } of all(program, "LogpushJob")) {
       if ((args["zoneId"] ?? args["accountId"]) !== scope) continue;
@@ -482,6 +483,8 @@ async function jobProblems(
       return [member, isUsual ? 0 : (job[member] ?? null)];
     }),
   );
+    filter_attack_traffic: args["filterAttackTraffic"] ?? false,
+    transformer_id: args["transformerId"] ?? null,
   const options = objectOf(args["outputOptions"]);
   const existing = objectOf(job["output_options"]);
   const isCsv = options["outputType"] === "csv";

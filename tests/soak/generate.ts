@@ -398,9 +398,14 @@ export function jobArgs(generator: GeneratorContext, before?: Args): Args {
   return {
     ...(zoneId === undefined ? { accountId: generator.accounts.main } : { zoneId }),
     dataset,
+  const transformer = random.maybe("transformerId", () => random.int(1, 99), 0.3); // Needs NDJSON.
     ...destination(generator),
     ...random.maybe("name", () => unique(generator, "job"), 0.5),
-    ...random.maybe("outputOptions", () => outputOptions(random, fields, isHttp), 0.6),
+    ...random.maybe(
+      "outputOptions",
+      () => outputOptions(random, fields, isHttp, "transformerId" in transformer),
+      0.6,
+    ),
     ...random.maybe("filter", () => filterOf(random, comparisons), 0.5),
     ...random.maybe("filterChecks", () => random.pick(["error", "warn"]), 0.3),
     ...random.maybe("enabled", () => random.chance(0.7)),
@@ -411,6 +416,8 @@ export function jobArgs(generator: GeneratorContext, before?: Args): Args {
     ...(isHttp ? random.maybe("kind", () => random.pick(["", "edge"]), 0.3) : {}),
     ...random.maybe("adopt", () => random.pick(["ifEqual", "never", "takeOver"]), 0.3),
     ...random.maybe(
+    ...transformer,
+    ...(isHttp ? random.maybe("filterAttackTraffic", () => random.chance(0.5), 0.3) : {}),
       "extra",
       () => ({ [`x_${random.word()}`]: random.pick<Value>([true, 7, "a text"]) }),
       0.2,
@@ -488,12 +495,17 @@ function destination(generator: GeneratorContext): Args {
   ])();
 }
 
-function outputOptions(random: Random, fields: readonly string[], isHttp: boolean): Value {
+function outputOptions(
+  random: Random,
+  fields: readonly string[],
+  isHttp: boolean,
+  hasTransformer: boolean,
+): Value {
   return {
     ...random.maybe("fieldNames", () => (random.chance(0.2) ? "all" : random.some(fields, 1, 5)), 0.6),
     ...random.maybe("sampleRate", () => random.pick([1, 0.5, 0.01])),
     ...random.maybe("timestampFormat", () => random.pick(["unixnano", "unix", "rfc3339", "rfc3339ms"])),
-    ...random.maybe("outputType", () => random.pick(["ndjson", "csv"]), 0.3),
+    ...(hasTransformer ? {} : random.maybe("outputType", () => random.pick(["ndjson", "csv"]), 0.3)),
     ...random.maybe("batchPrefix", () => "[", 0.2),
     ...random.maybe("batchSuffix", () => "]", 0.2),
     ...random.maybe("recordPrefix", () => '{"tag":1,', 0.2),
@@ -506,6 +518,7 @@ function outputOptions(random: Random, fields: readonly string[], isHttp: boolea
     ...random.maybe("extra", () => ({ x_option: random.int(1, 9) }), 0.1),
   };
 }
+    ...random.maybe("stringifyObject", () => random.chance(0.5), 0.3),
 
 function filterOf(random: Random, comparisons: readonly Value[]): Value {
   const picked = random.some(comparisons, 1, 3);
