@@ -21,6 +21,13 @@ export interface NamespaceAddress {
   readonly namespaceId: string;
 }
 
+export const PREVIEW_SUFFIX = "_preview";
+
+/** Returns a namespace's title in the account. */
+export function fullTitle(title: string, preview: boolean | undefined): string {
+  return preview === true ? `${title}${PREVIEW_SUFFIX}` : title;
+}
+
 /** Returns how messages refer to the resource: `KvEntries products`, or the namespace if the resource has no name. */
 export function subjectOf({ name }: Pick<Context, "name">, namespaceId: string): string {
   return `KvEntries ${name ?? namespaceId}`;

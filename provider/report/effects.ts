@@ -121,6 +121,7 @@ export const EFFECTS: Readonly<Record<string, Readonly<Record<string, Effect>>>>
     adopt: neutral,
     forceDestroy: lowers(namespaceData),
   },
+    jurisdiction: depends(namespaceData),
   KvEntries: {
     accountId: depends(general),
     namespaceId: depends(general),

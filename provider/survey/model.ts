@@ -269,7 +269,7 @@ export const zone = members({
 });
 export type Zone = z.infer<typeof zone>;
 
-const namespaceShape = { id: z.string(), title: z.string() };
+const namespaceShape = { id: z.string(), title: z.string(), jurisdiction: z.string().exactOptional() };
 const keys = cell(members({ count: z.int(), more: z.boolean() }));
 export type NamespaceKeys = z.infer<typeof keys>;
 const namespace = members({

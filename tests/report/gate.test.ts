@@ -35,7 +35,7 @@ const STEPS = [...LOWERING.flatMap((name) => recorded(name).steps), ...MADE];
 /** Arguments with another danger than `unprotect`. */
 const GATES: Readonly<Record<string, Readonly<Record<string, DangerKind>>>> = {
   WafMigration: { zoneId: "irreversible", target: "irreversible", configuration: "irreversible" },
-  KvNamespace: { accountId: "irreversible", forceDestroy: "irreversible" },
+  KvNamespace: { accountId: "irreversible", jurisdiction: "irreversible", forceDestroy: "irreversible" },
   KvEntries: {
     accountId: "replace",
     namespaceId: "replace",

@@ -208,7 +208,7 @@ export async function inventory(api: LocalApi): Promise<ReadonlyMap<string, stri
 
 export async function namespacesOf(
   api: LocalApi,
-): Promise<readonly { readonly id: string; readonly title: string }[]> {
+): Promise<readonly { readonly id: string; readonly title: string; readonly jurisdiction?: string }[]> {
   return await result(api, `/accounts/${api.accounts.main}/storage/kv/namespaces?per_page=100`);
 }
 

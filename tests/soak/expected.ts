@@ -589,7 +589,8 @@ const namespaces: Check = async ({ api, program }, claimed) => {
   return all(program, "KvNamespace").flatMap(({ name, args }) => {
     const own = existing.filter(({ title }) => title === titleOf(args));
     own.forEach(({ id }) => claimed.add(`namespace ${id}`));
-    return own.length === 1 ? [] : [`namespace ${name} exists ${own.length} times`];
+    if (own.length !== 1) return [`namespace ${name} exists ${own.length} times`];
+    return differs(`the jurisdiction of ${name}`, own[0]?.jurisdiction, args["jurisdiction"]);
   });
 };
 

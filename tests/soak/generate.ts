@@ -533,10 +533,16 @@ export function namespaceArgs(generator: GeneratorContext, before?: Args): Args 
   return {
     title: random.chance(0.15) ? { $secret: `${title}-${canary(generator)}` } : title,
     ...account(generator),
+  const { jurisdiction = random.chance(0.7) ? undefined : random.pick(["eu", "us", "fedramp"]) } =
+    before ?? {};
     ...random.maybe("preview", () => random.chance(0.5)),
     ...random.maybe("adopt", () => random.pick(["ifEqual", "never", "takeOver"]), 0.3),
     ...random.maybe("forceDestroy", () => random.chance(0.5)),
     ...(before === undefined || random.chance(0.3) ? {} : { title: before["title"] ?? title }),
+    // Another one would replace the namespace, which must be empty.
+    ...(jurisdiction === undefined || (before !== undefined && before["jurisdiction"] === undefined)
+      ? {}
+      : { jurisdiction }),
   };
 }
 
