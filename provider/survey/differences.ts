@@ -236,8 +236,8 @@ type Exception = Item<Deployment["exceptions"]>;
 
 /** Grades a deployment's exceptions in both surveys, regardless of their order: skipping fewer rules is better. */
 function exceptionFacts(before: Deployment, after: Deployment): [before: Fact, after: Fact] {
-  const text = ({ skips, expression }: Exception): string =>
-    `${skips === "all" ? "all rules" : pluralize(skips, "rule")} if ${expression}`;
+  const text = ({ skips, expression, logging }: Exception): string =>
+    `${skips === "all" ? "all rules" : pluralize(skips, "rule")}${logging === false ? ", not logged," : ""} if ${expression}`;
   const pairs = paired(before.exceptions, after.exceptions, text, ({ expression }) => expression);
   const fact = (all: readonly (Exception | undefined)[]): Fact => ({
     text:

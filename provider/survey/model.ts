@@ -108,6 +108,8 @@ const deployment = members({
       expression: z.string(),
       /** What the exception skips: `all` for the whole deployment, or the number of its rules that are skipped. */
       skips: z.union([z.literal("all"), z.int()]),
+      /** Present if the requests that the exception matches aren't logged. */
+      logging: z.literal(false).exactOptional(),
       /**
        * Whether the exception stops the whole deployment for the requests that it matches. Skipping the rule that
        * compares the OWASP score is enough.
@@ -115,6 +117,8 @@ const deployment = members({
       stops: z.boolean(),
     }),
   ),
+  /** Present if the part of a request that matched a rule is logged, encrypted. */
+  payloadLogging: z.literal(true).exactOptional(),
   effect: cell(
     members({
       name: z.string(),

@@ -23,9 +23,33 @@ const job = { zoneId: ZONE, dataset: "http_requests", enabled: true };
 const migration = { zoneId: ZONE, target: "finished" };
 const MADE: readonly MadeStep[] = [
   changed("ManagedRulesetOverride", "accountId", rule, { accountId: "b" }),
+  changed(
+    "ManagedRulesetOverride",
+    "allRulesEnabled",
+    { ...rule, allRulesEnabled: true },
+    { allRulesEnabled: false },
+  ),
+  changed(
+    "ManagedRulesetOverride",
+    "matchedData.publicKey",
+    { ...rule, matchedData: { publicKey: "a" } },
+    { matchedData: { publicKey: "b" } },
+  ),
+  changed(
+    "ManagedRulesetOverride",
+    "exceptions[].logging",
+    { ...rule, exceptions: [{ expression: "ssl", skip: "this" }] },
+    { exceptions: [{ expression: "ssl", skip: "this", logging: false }] },
+  ),
+  stepOf("replace", "KvNamespace", "jurisdiction", {
+    old: { accountId: "a" },
+    new: { accountId: "a", jurisdiction: "eu" },
+  }),
   stepOf("replace", "KvNamespace", "accountId", { old: { accountId: "a" }, new: { accountId: "b" } }),
   stepOf("replace", "KvEntries", "accountId", { old: { accountId: "a", keys: 1 }, new: { accountId: "b" } }),
   stepOf("replace", "WafMigration", "zoneId", { old: { ...migration, zoneId: "another" }, new: migration }),
+  changed("LogpushJob", "filterAttackTraffic", job, { filterAttackTraffic: true }),
+  changed("LogpushJob", "transformerId", { ...job, transformerId: 41 }, { transformerId: 42 }),
   created("WafMigration", "target", migration),
   created("WafMigration", "configuration", { ...migration, configuration: [] }),
 ];
@@ -48,8 +72,6 @@ const GATES: Readonly<Record<string, Readonly<Record<string, DangerKind>>>> = {
 
 /** Each argument that isn't neutral, with its danger. */
 const ROWS = Object.entries(EFFECTS).flatMap(([kind, rows]) =>
-  changed("LogpushJob", "filterAttackTraffic", job, { filterAttackTraffic: true }),
-  changed("LogpushJob", "transformerId", { ...job, transformerId: 41 }, { transformerId: 42 }),
   Object.entries(rows)
     .filter(([, { is }]) => is !== "neutral")
     .map(([argument]): [string, string, DangerKind] => [

@@ -101,6 +101,7 @@ export interface ZoneRule {
   readonly enabled: boolean;
   readonly description?: string;
   readonly action_parameters: Readonly<Record<string, unknown>>;
+  readonly logging?: { readonly enabled: boolean };
 }
 
 export async function rulesOf(api: LocalApi, zone: string): Promise<readonly ZoneRule[]> {
