@@ -152,14 +152,14 @@ const job = members({
    * credential.
    */
   destination: z.string(),
-  lastComplete: z.string().exactOptional(),
-  lastError: z.string().exactOptional(),
-  /** Cloudflare's error message, without anything that may be a credential. */
-  errorMessage: z.string().exactOptional(),
   /** Present if attack traffic that DDoS protection handles isn't pushed. */
   filterAttackTraffic: z.literal(true).exactOptional(),
   /** The ID of the transformer, which may drop log lines. */
   transformerId: z.number().exactOptional(),
+  lastComplete: z.string().exactOptional(),
+  lastError: z.string().exactOptional(),
+  /** Cloudflare's error message, without anything that may be a credential. */
+  errorMessage: z.string().exactOptional(),
   stack,
 });
 export type SurveyedJob = z.infer<typeof job>;
@@ -349,7 +349,7 @@ const headShape = {
     members({
       /** The permission, such as `Page Shield Read`. */
       right: z.string(),
-      /** Where to grant it: `Page Shield Read (in the dashboard: Zone > Page Shield > Read)`. */
+      /** Where to grant it: `Page Shield Read (in the dashboard: Zone > Client-side security > Read)`. */
       where: z.string(),
       /** How many zones or accounts have a part that couldn't be read. */
       zones: z.int(),
