@@ -368,8 +368,8 @@ export function isSignatureDetail({ scheme }: ParsedDestination, name: string): 
 }
 
 /**
- * Splits a destination into its parts. Undefined if the string isn't a destination, or its scheme is unknown. Doesn't check what the scheme
- * requires.
+ * Splits a destination into its parts. Undefined if the string isn't a destination, or its scheme is unknown. Doesn't
+ * check what the scheme requires.
  */
 export function parseDestination(text: string): ParsedDestination | undefined {
   const [, scheme = "", userInfo, host = "", path = "", query] =

@@ -99,7 +99,11 @@ describe("the error for a 403", () => {
 
   test.each([
     ["GET", `${zone}/page_shield`, "Page Shield Read (in the dashboard: Zone > Client-side security > Read)"],
-    ["PUT", `${zone}/page_shield`, "Page Shield Write (in the dashboard: Zone > Client-side security > Edit)"],
+    [
+      "PUT",
+      `${zone}/page_shield`,
+      "Page Shield Write (in the dashboard: Zone > Client-side security > Edit)",
+    ],
     ["POST", `${zone}/rulesets`, "Zone WAF Write (in the dashboard: Zone > Zone WAF > Edit)"],
     ["GET", `${zone}/waf_migration/status`, "Zone WAF Read (in the dashboard: Zone > Zone WAF > Read)"],
     ["GET", `${zone}/pagerules`, "Page Rules Read (in the dashboard: Zone > Page Rules > Read)"],

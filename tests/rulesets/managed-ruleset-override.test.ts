@@ -198,7 +198,8 @@ describe("the request for a deployment", () => {
   test("doesn't log an exception with logging: false, which drifts, and logs it again without", async () => {
     const exception = { expression: 'http.host eq "a.example"', skip: "this" };
     const declared = bench.declare({ exceptions: [{ ...exception, logging: false }] });
-    const skipRule = (): ReturnType<typeof bench.ownRule> => bench.ownRule(`${String(declared.ref)}/exception/1`);
+    const skipRule = (): ReturnType<typeof bench.ownRule> =>
+      bench.ownRule(`${String(declared.ref)}/exception/1`);
     const logging = async (): Promise<unknown> => (await skipRule())["logging"];
     const recorded = await bench.up(declared);
     expect(await logging()).toEqual({ enabled: false });
