@@ -134,8 +134,10 @@ function forbidden(error: ApiError, credential: Credential | undefined): string 
   const fix = isToken
     ? "Edit the token's permissions and resources in the dashboard, under API Tokens."
     : "Give the user a role that includes the permission, or use a token.";
-  if (!isUnauthenticated(error))
+  if (!isUnauthenticated(error)) {
+    if (/\/logpush\//.test(path)) return `The ${who} ${lacks}. ${fix}`; // Every plan has Logpush.
     return `The plan doesn't include ${entitlement}, or the ${who} ${lacks}. Check the plan, and upgrade it if needed. Otherwise, the permission is missing. ${fix}`;
+  }
   return works
     ? `The ${who} works for other requests in this run, but ${lacks}. ${fix}`
     : `The ${who} ${lacks}, or is no longer valid. ${fix}`;

@@ -61,7 +61,8 @@ export function permissionName(permission: RequiredPermission): string {
 
 /** Returns where to find a permission in the dashboard, which says Edit instead of Write. */
 export function placeInDashboard({ scope, name, level }: RequiredPermission): string {
-  return `in the dashboard: ${scope} > ${name} > ${level === "Write" ? "Edit" : "Read"}`;
+  const shown = name === PAGE_SHIELD.name ? "Client-side security" : name; // The dashboard has the product's new name.
+  return `in the dashboard: ${scope} > ${shown} > ${level === "Write" ? "Edit" : "Read"}`;
 }
 
 interface ResourcePermissions {
@@ -90,7 +91,7 @@ export const RESOURCE_PERMISSIONS = {
   LogpushJob: of(
     [ZONE_LOGS, ACCOUNT_LOGS],
     [],
-    "For the zone or the account that the job belongs to. Zero Trust datasets also need Zero Trust: PII Read. With Zone Read, the preview of a create also tells whether the zone's plan includes Logpush.",
+    "For the zone or the account that the job belongs to. Zero Trust datasets also need Zero Trust: PII Read.",
   ),
   KvNamespace: of([WORKERS_KV]),
   KvEntries: of([WORKERS_KV]),

@@ -3,7 +3,7 @@
 /** Limits for zones (https://developers.cloudflare.com/api/resources/zones/methods/list/). */
 export const ZONES = { MAX_PER_PAGE: 50 } as const;
 
-/** Limits for Page Shield (https://developers.cloudflare.com/page-shield/). */
+/** Limits for Page Shield (https://developers.cloudflare.com/client-side-security/). */
 export const PAGE_SHIELD = {
   /** A script counts as malicious if its `js_integrity_score` is below this. */
   MALICIOUS_BELOW_SCORE: 50,
@@ -91,8 +91,6 @@ export const LOGPUSH = {
   MAX_FILTER_OPERATORS: 30,
   /** The maximum size of the filter's JSON, without whitespace and before escaping. */
   MAX_FILTER_BYTES: 1_000,
-  /** The plans whose zones can have jobs: https://developers.cloudflare.com/logs/logpush/ */
-  PLANS: ["enterprise"],
   /** Cloudflare raises this limit for some accounts. */
   MAX_JOBS_PER_ZONE: 4,
   MAX_NAME_CHARACTERS: 512,

@@ -4,15 +4,13 @@ import type { Context, Findings } from "../runtime/lifecycle";
 import { nearest } from "../basics/nearest";
 import { sameJson, type JsonObject } from "../basics/json";
 import { adoptionOf, findJobToAdopt } from "./adopt-job";
-import { DATASETS, typesOf, ZONE_DATASETS } from "./dataset-fields";
+import { DATASETS, isDocumentedFor, typesOf } from "./dataset-fields";
 import { sameAddress, samePlace } from "./destination-text";
 import { fieldIssues, unknownField } from "./filter-fields";
 import { parseFilter } from "./filter-read";
 import type { Job } from "./job";
-import { ENTITLEMENT, listFields, listJobs, scopeName, scopeOf, type ListedField } from "./job-api";
+import { listFields, listJobs, scopeName, scopeOf, type ListedField } from "./job-api";
 import { SEEN } from "./impact";
-import { LOGPUSH } from "../limits";
-import { notInPlan } from "../runtime/zone-plan";
 import { filterFinding, jobLabel, type JobArgs } from "./job-args";
 import { warnOfMissingProof } from "./ownership";
 
@@ -35,12 +33,6 @@ export function checkJobLive({ ctx, args, olds }: Request): Promise<readonly (()
     // The create doesn't accept an incomplete list either.
     const list = (): Promise<readonly Job[]> => listJobs(ctx.api, scope, { complete: true });
     const jobs = await ctx.once(`Logpush jobs of ${scopeName(scope)}`, list);
-    // A zone that has jobs may have them.
-    const failures =
-      scope.kind === "zone" && jobs.length === 0
-        ? await notInPlan(ctx, scope.id, ENTITLEMENT, LOGPUSH.PLANS)
-        : [];
-    if (failures.length > 0) return { failures };
     const adopted = await findJobToAdopt(ctx, args, jobs, pinnedFields(args, olds));
     if (adopted === undefined) warnOfMissingProof(ctx, args);
     const adopts = adopted === undefined ? {} : adoptionOf(ctx, args, adopted, pinnedFields(args, olds));
@@ -179,13 +171,14 @@ export function isDestinationMoved({ destinationConf }: JobArgs, olds: JsonObjec
 /** Returns why the API lists no fields for the dataset. Undefined unless the reason is certain. */
 function wrongDatasetReason({ dataset, zoneId }: JobArgs): string | undefined {
   const kind = zoneId === undefined ? "account" : "zone";
-  if (!(DATASETS as readonly string[]).includes(dataset)) {
+  const isDocumented = isDocumentedFor(dataset, kind);
+  if (isDocumented === undefined) {
     const near = nearest(dataset, DATASETS);
     const advice =
       near === undefined ? `Datasets: ${DATASETS.join(", ")}` : `Did you mean ${JSON.stringify(near)}?`;
     return `${JSON.stringify(dataset)} is not a dataset of this ${kind}. ${advice}`;
   }
-  if (ZONE_DATASETS.includes(dataset) === (kind === "zone")) return undefined; // The API may simply list no fields.
+  if (isDocumented) return undefined; // The API may simply list no fields.
   const other = kind === "zone" ? "accountId" : "zoneId";
   return `${JSON.stringify(dataset)} is not a dataset of this ${kind}. Set ${other} instead of ${kind}Id`;
 }

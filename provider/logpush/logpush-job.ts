@@ -279,6 +279,20 @@ export interface LogpushJobArgs {
    */
   readonly maxUploadRecords?: pulumi.Input<number>;
   /**
+   * Whether attack traffic that DDoS protection handles is left out of the logs. Works only with datasets
+   * `http_requests`, `firewall_events` and `network_analytics_logs`. Updates in place.
+   *
+   * @defaultValue `false`
+   */
+  readonly filterAttackTraffic?: pulumi.Input<boolean>;
+  /**
+   * The ID of a transformer: an SQL query of the account that drops or rewrites log lines. Its dataset must be the
+   * job's, and `outputType` must be `"ndjson"`. Updates in place.
+   *
+   * @defaultValue no transformer
+   */
+  readonly transformerId?: pulumi.Input<number>;
+  /**
    * `"edge"` makes an Edge Log Delivery job. Works only with dataset `http_requests`. Changing it replaces the job.
    *
    * @defaultValue `""`, an ordinary job
@@ -311,8 +325,7 @@ export interface LogpushJobArgs {
  * and run `pulumi up` again. A refresh warns if the job is failing.
  *
  * Token permissions: Logs Write, even for a preview. Grant it for the zone or the account that the job belongs to. A
- * Zero Trust dataset also needs Zero Trust: PII Read. With Zone Read, the preview of a create fails if the zone's plan
- * doesn't include Logpush.
+ * Zero Trust dataset also needs Zero Trust: PII Read.
  *
  * @example Push server errors to an HTTPS endpoint
  * ```ts

@@ -9,12 +9,7 @@ beforeEach(() => {
   api.clearRequests();
 });
 
-const job = (zoneId: string, name = "j"): Record<string, unknown> => ({
-  zoneId,
-  name,
-  dataset: "http_requests",
-  destinationConf: "https://logs.example.com/in?header_Authorization=Bearer%20x",
-});
+const TYPE = "ManagedRulesetOverride";
 const ruleset = (zoneId: string, id: string = managedRulesets.managed): Record<string, unknown> => ({
   zoneId,
   accountId: api.accounts.main,
@@ -24,19 +19,9 @@ const ruleset = (zoneId: string, id: string = managedRulesets.managed): Record<s
 const zoneReads = (): number => api.requests.filter(({ path }) => /^\/zones\/\w+$/.test(path)).length;
 
 describe("the preview of a create", () => {
-  test.each([
-    ["LogpushJob", () => job(api.zones.free), "free", "Logpush. Upgrade the zone to enterprise"],
-    ["LogpushJob", () => job(api.zones.blog), "business", "Logpush. Upgrade the zone to enterprise"],
-    [
-      "ManagedRulesetOverride",
-      () => ruleset(api.zones.free),
-      "free",
-      '"Cloudflare Managed Ruleset". Upgrade the zone to pro, business or enterprise',
-    ],
-  ])("refuses a %s that the zone's plan doesn't include", async (type, declared, plan, lacks) => {
-    const name = plan === "free" ? "free.example" : "blog.example";
-    expect(await new Operation(api).refusals(type, declared())).toEqual([
-      `zoneId: the ${plan} plan of zone ${name} doesn't include ${lacks}, or remove this resource`,
+  test("refuses a ruleset that the zone's plan doesn't include", async () => {
+    expect(await new Operation(api).refusals(TYPE, ruleset(api.zones.free))).toEqual([
+      `zoneId: the free plan of zone free.example doesn't include "Cloudflare Managed Ruleset". Upgrade the zone to pro, business or enterprise, or remove this resource`,
     ]);
     expect(zoneReads()).toBe(1);
   });
@@ -46,26 +31,25 @@ describe("the preview of a create", () => {
     ["another ruleset, in a zone that deploys one", () => ruleset(api.zones.shop, managedRulesets.owasp), 0],
     ["the first ruleset of a zone whose plan includes it", () => ruleset(api.zones.empty), 1],
   ])("accepts %s", async (_, declared, reads) => {
-    expect((await new Operation(api).preview("ManagedRulesetOverride", declared())).step).toBe("create");
+    expect((await new Operation(api).preview(TYPE, declared())).step).toBe("create");
     expect(zoneReads()).toBe(reads);
   });
 
   test("reads the plan once for all resources of a zone, and an unchanged preview sends nothing", async () => {
     const op = new Operation(api);
-    await op.preview("LogpushJob", job(api.zones.empty, "a"));
-    await op.preview("LogpushJob", job(api.zones.empty, "b"));
-    await op.preview("ManagedRulesetOverride", ruleset(api.zones.empty));
+    const other = { ...ruleset(api.zones.empty, managedRulesets.owasp), ref: "other" };
+    for (const declared of [ruleset(api.zones.empty), other]) await op.preview(TYPE, declared);
     expect(zoneReads()).toBe(1);
-    const made = await new Operation(api).up("LogpushJob", job(api.zones.empty));
+    const made = await new Operation(api).up(TYPE, ruleset(api.zones.empty));
     api.clearRequests();
-    expect((await new Operation(api).preview("LogpushJob", job(api.zones.empty), made)).step).toBe("same");
+    expect((await new Operation(api).preview(TYPE, ruleset(api.zones.empty), made)).step).toBe("same");
     expect(api.requests).toEqual([]);
   });
 
   test.each([403, 503])("passes if the plan can't be read (%i), and says nothing", async (status) => {
     api.fault({ match: { path: `^/zones/${api.zones.free}$` }, kind: "status", status, code: 10000 });
     const op = new Operation(api);
-    expect((await op.preview("LogpushJob", job(api.zones.free))).step).toBe("create");
+    expect((await op.preview(TYPE, ruleset(api.zones.free))).step).toBe("create");
     expect([zoneReads(), op.warned.filter((line) => line.includes("zone"))]).toEqual([1, []]);
   });
 });

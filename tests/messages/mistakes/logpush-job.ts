@@ -68,11 +68,6 @@ export const LOGPUSH_JOB: readonly Mistake[] = [
     instead: (api) => ({ zoneId: api.zones.empty }),
   },
   {
-    title: "A zone whose plan doesn't include Logpush",
-    write: (api) => ({ zoneId: api.zones.blog }),
-    fix: "Upgrade the zone's plan, or remove the resource.",
-  },
-  {
     title: "An upload interval below 30 seconds",
     write: { maxUploadIntervalSeconds: 10 },
     instead: { maxUploadIntervalSeconds: 30 },
