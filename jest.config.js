@@ -14,12 +14,28 @@ const USE = [
   "/tests/testing/runners",
 ];
 
+/**
+ * On an engine, every command starts two processes. The normal run has a program for Page Shield, managed rulesets, KV and a
+ * migration, and everything without an engine over real HTTP: `npm run test:engine` has the others, a stage of .ci/run, and the
+ * long run.
+ */
+const ENGINE = [
+  "/tests/engine/(?!drift|interruptions|secrets)",
+  "/tests/scenarios/(?!lifecycle|managed-rulesets/|workers-kv/|migration-assessed)",
+  "/tests/local-engine/interruption",
+  "/tests/runtime/lookup",
+  "/tests/readme/documents",
+];
+
+const IS_ENGINE_RUN = process.env["EDGEGUARD_TEST"] === "engine";
+const IS_LONG_RUN = process.env["EDGEGUARD_TEST_LONG"] === "1";
+
 /** @type {import("jest").Config} */
 module.exports = {
   testEnvironment: "node",
   roots: ["<rootDir>/tests"],
-  testMatch: ["**/*.test.ts"],
-  testPathIgnorePatterns: process.env["EDGEGUARD_TEST_LONG"] === "1" ? [] : USE,
+  testRegex: IS_ENGINE_RUN ? ENGINE.map((path) => `${path}.*\\.test\\.ts$`) : ["\\.test\\.ts$"],
+  testPathIgnorePatterns: IS_ENGINE_RUN || IS_LONG_RUN ? [] : [...USE, ...ENGINE],
   transform: { "^.+\\.ts$": "<rootDir>/tests/support/transform.js" },
   moduleNameMapper: {
     "^pulumi-edgeguard$": "<rootDir>/provider/index.ts",
@@ -39,5 +55,7 @@ module.exports = {
   // A guard against a test that hangs, not a measure: a busy machine takes many times as long as a quiet one.
   testTimeout: 180_000,
   // Many tests wait, for a Retry-After or for a process they started: one worker more than there are cores keeps these busy.
+  // What a file leaves on the heap makes garbage collection slower for the next ones: a new worker is cheaper.
+  workerIdleMemoryLimit: "500MB",
   maxWorkers: Math.max(2, availableParallelism() + 1),
 };

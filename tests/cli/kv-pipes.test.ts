@@ -1,18 +1,18 @@
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, statSync } from "node:fs";
-import { devNull, tmpdir } from "node:os";
+import { readdirSync, statSync } from "node:fs";
+import { devNull } from "node:os";
 import { join } from "node:path";
 import { BIN, Desk, ended, type Ran } from "./support";
 import { testUnless } from "../support/skip";
+import { folderPerFile } from "../support/bench";
 
 /** Files that can be read only once: standard input and pipes. */
 
 let desk: Desk;
 /** The command's folder for temporary files. */
-let temporary: string;
+const temporary = folderPerFile("pipes");
 beforeAll(async () => {
   desk = await Desk.set();
-  temporary = mkdtempSync(join(tmpdir(), "edgeguard-pipes-"));
   process.env["TMPDIR"] = temporary;
 });
 beforeEach(() => desk.api.reset());

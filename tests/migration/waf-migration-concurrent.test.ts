@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Fault, LocalApi } from "edgeguard-local";
 import type { JsonObject } from "../../provider/basics/json";
-import { Bench, OFFLINE } from "../support/resource-bench";
+import { Bench, OFFLINE } from "../support/bench";
 import { withConfirmation, effectiveSteps, entryPoint, PUT, puts, rulesOf, TYPE } from "./support";
 import { rawGet, rawSend, type Operation, type Recorded } from "../support/operation";
 

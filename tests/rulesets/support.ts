@@ -1,7 +1,7 @@
 import { revisionOf } from "../../provider/runtime/impact";
 import type { JsonObject } from "../../provider/basics/json";
 import { managedRulesets, seededRules, type EffectiveWaf, type ZoneName } from "edgeguard-local";
-import { accounts, Bench, zones, type Setup } from "../support/resource-bench";
+import { accounts, Bench, zones, type Setup } from "../support/bench";
 import { publishVersion, rawGet, rawSend, refreshedInputs, type Recorded } from "../support/operation";
 
 export const TYPE = "ManagedRulesetOverride";

@@ -1,21 +1,15 @@
 import { spawn, spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { withMachineLock } from "../../provider/runtime/machine-lock";
 import { openRecord } from "../../provider/runtime/operation-record";
 import { digestName, identityOf, userDirectory } from "../../provider/runtime/user-directory";
+import { folderPerTest } from "../support/bench";
 
 /** One holder at a time among a user's processes, in a directory that nobody else controls, and nothing left behind. */
 
-let root: string;
-beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), "edgeguard-machine-lock-"));
-});
-afterEach(() => {
-  rmSync(root, { recursive: true, force: true });
-});
+const root = folderPerTest("machine-lock");
 
 const warned: string[] = [];
 beforeEach(() => void warned.splice(0));

@@ -1,20 +1,16 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { OperationRecord, openRecord } from "../../provider/runtime/operation-record";
 import { identityOf, SHARED, userDirectory } from "../../provider/runtime/user-directory";
+import { folderPerTest } from "../support/bench";
 
 /** What the provider processes of one engine know of each other's resources. */
 
 const ENGINE = "127.0.0.1:40123";
 
-let root: string;
-beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), "edgeguard-record-"));
-});
-afterEach(() => rmSync(root, { recursive: true, force: true }));
+const root = folderPerTest("record");
 
 const open = (engine = ENGINE): OperationRecord => new OperationRecord(engine, root);
 const resource = (name: string) => ({ name, holder: `urn:${name}` });
