@@ -1,5 +1,5 @@
 import { apiPerFile } from "../support/bench";
-import { LONG } from "../support/long";
+import { LONG, ofRound, ROUND_CREDENTIALS } from "../support/long";
 import { Operation, rawSend, type Recorded } from "../support/operation";
 import { readValues } from "./namespace-values";
 
@@ -7,7 +7,7 @@ import { readValues } from "./namespace-values";
 
 const TYPE = "KvEntries";
 
-const api = apiPerFile();
+const api = apiPerFile({ credentials: ROUND_CREDENTIALS });
 let namespaceId: string;
 let path: string;
 
@@ -138,49 +138,49 @@ function random(seed: number): () => number {
 }
 
 const ROUNDS = LONG ? 200 : 3;
+const TITLE = `with %i stacks in random order, no stack's key is lost (${ROUNDS} of 200 rounds)`;
 if (LONG) jest.setTimeout(3_600_000);
 const KEYS = ["a", "b", "c", "d", "e"];
 
-test.each([2, 3])(
-  `with %i stacks in random order, no stack's key is lost (${ROUNDS} of 200 rounds)`,
-  async (count) => {
-    for (let round = 1; round <= ROUNDS; round += 1) {
-      const next = random(round * 10 + count);
-      const stacks: (Recorded | undefined)[] = Array.from({ length: count }, () => undefined);
-      for (let step = 0; step < 12; step += 1) {
-        const stack = Math.floor(next() * count);
-        const recorded = stacks[stack];
-        const declared = KEYS.filter(() => next() < 0.4);
-        const before = await stored();
-        const op = new Operation(api, { config: { "edgeguard:liveChecks": String(next() < 0.5) } });
-        const action = next();
-        if (recorded !== undefined && action < 0.25) {
-          await op.destroy(TYPE, recorded);
-          stacks[stack] = undefined;
-          declared.length = 0;
-        } else if (recorded !== undefined && action < 0.45) {
-          api.advance(120_000);
-          stacks[stack] = await op.refresh(TYPE, recorded);
-          declared.length = 0;
-        } else {
-          const values = Object.fromEntries(declared.map((key) => [key, `${stack} in step ${step}`]));
-          const args = declare(values, { adopt: next() < 0.7 ? "takeOver" : "ifEqual", verify: "values" });
-          try {
-            stacks[stack] = await op.up(TYPE, args, recorded);
-          } catch (error) {
-            if (!(error instanceof Error) || !/already exist/.test(error.message)) throw error;
-          }
+test.each([2, 3])(TITLE, async (count) => {
+  for (let round = 1; round <= ROUNDS; round += 1) {
+    const next = random(round * 10 + count);
+    const stacks: (Recorded | undefined)[] = Array.from({ length: count }, () => undefined);
+    for (let step = 0; step < 12; step += 1) {
+      const stack = Math.floor(next() * count);
+      const recorded = stacks[stack];
+      const declared = KEYS.filter(() => next() < 0.4);
+      const before = await stored();
+      const config = { ...ofRound(round), "edgeguard:liveChecks": String(next() < 0.5) };
+      const op = new Operation(api, { config });
+      const action = next();
+      if (recorded !== undefined && action < 0.25) {
+        await op.destroy(TYPE, recorded);
+        stacks[stack] = undefined;
+        declared.length = 0;
+      } else if (recorded !== undefined && action < 0.45) {
+        api.advance(120_000);
+        stacks[stack] = await op.refresh(TYPE, recorded);
+        declared.length = 0;
+      } else {
+        const values = Object.fromEntries(declared.map((key) => [key, `${stack} in step ${step}`]));
+        const args = declare(values, { adopt: next() < 0.7 ? "takeOver" : "ifEqual", verify: "values" });
+        try {
+          stacks[stack] = await op.up(TYPE, args, recorded);
+        } catch (error) {
+          if (!(error instanceof Error) || !/already exist/.test(error.message)) throw error;
         }
-        const after = await stored();
-        const lost = [...before].filter(
-          ([key, value]) =>
-            !value.startsWith(`${stack} `) && !declared.includes(key) && after.get(key) !== value,
-        );
-        expect({ round, step, stack, lost }).toEqual({ round, step, stack, lost: [] });
       }
-      for (const each of stacks) if (each !== undefined) await new Operation(api).destroy(TYPE, each);
-      const left = [...(await stored()).keys()];
-      if (left.length > 0) await rawSend(api, "POST", `${path}/bulk/delete`, left);
+      const after = await stored();
+      const lost = [...before].filter(
+        ([key, value]) =>
+          !value.startsWith(`${stack} `) && !declared.includes(key) && after.get(key) !== value,
+      );
+      expect({ round, step, stack, lost }).toEqual({ round, step, stack, lost: [] });
     }
-  },
-);
+    for (const each of stacks)
+      if (each !== undefined) await new Operation(api, { config: ofRound(round) }).destroy(TYPE, each);
+    const left = [...(await stored()).keys()];
+    if (left.length > 0) await rawSend(api, "POST", `${path}/bulk/delete`, left);
+  }
+});
