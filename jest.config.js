@@ -15,27 +15,29 @@ const USE = [
 ];
 
 /**
- * On an engine, every command starts two processes. The normal run has a program for Page Shield, managed rulesets, KV and a
- * migration, and everything without an engine over real HTTP: `npm run test:engine` has the others, a stage of .ci/run, and the
- * long run.
+ * On an engine, every command starts two processes. The normal run has a program for Page Shield, one for managed rulesets, a
+ * migration and a random one of all resources, and everything over real HTTP without an engine. `npm run test:engine` has the
+ * others, a stage of .ci/run, and the long run.
  */
 const ENGINE = [
   "/tests/engine/(?!drift|interruptions|secrets)",
-  "/tests/scenarios/(?!lifecycle|managed-rulesets/|workers-kv/|migration-assessed)",
-  "/tests/local-engine/interruption",
+  "/tests/scenarios/(?!lifecycle|managed-rulesets/|migration-assessed)",
+  "/tests/local-engine/(failure|interruption|lifecycle)",
   "/tests/runtime/lookup",
   "/tests/readme/documents",
 ];
 
 const IS_ENGINE_RUN = process.env["EDGEGUARD_TEST"] === "engine";
 const IS_LONG_RUN = process.env["EDGEGUARD_TEST_LONG"] === "1";
+/** `npx jest tests/engine/get` runs what it names. */
+const IS_NAMED = process.argv.slice(2).some((argument) => argument.startsWith("tests/"));
 
 /** @type {import("jest").Config} */
 module.exports = {
   testEnvironment: "node",
   roots: ["<rootDir>/tests"],
   testRegex: IS_ENGINE_RUN ? ENGINE.map((path) => `${path}.*\\.test\\.ts$`) : ["\\.test\\.ts$"],
-  testPathIgnorePatterns: IS_ENGINE_RUN || IS_LONG_RUN ? [] : [...USE, ...ENGINE],
+  testPathIgnorePatterns: IS_ENGINE_RUN || IS_LONG_RUN || IS_NAMED ? [] : [...USE, ...ENGINE],
   transform: { "^.+\\.ts$": "<rootDir>/tests/support/transform.js" },
   moduleNameMapper: {
     "^pulumi-edgeguard$": "<rootDir>/provider/index.ts",

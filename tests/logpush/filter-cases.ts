@@ -15,6 +15,8 @@ export const REJECTED: readonly (readonly [filter: unknown, why: Why])[] = [
   [{ and: [] }, 'filter: has no "where". Wrap its conditions in {"where": …}'],
   [{ ...leaf("RayID", "eq", "x"), limit: 3 }, 'filter: must have only "where", not "limit"'],
   [{ where: "A eq x" }, 'filter.where: must be a comparison or a group of comparisons, not "A eq x"'],
+  [{ where: [leaf("RayID", "eq", "x").where] }, /^filter\.where: must be a comparison/],
+  [{ where: { and: [1] } }, /^filter\.where\.and\[0\]: must be a comparison/],
   [{ where: {} }, /^filter\.where: must be a comparison, .*, or a group, .*\]\}$/],
   [{ where: { not: [] } }, /^filter\.where: must be a comparison, .*; it has "not"$/],
   [{ where: { and: {} } }, "filter.where.and: must be a list of conditions, not an object"],

@@ -189,9 +189,12 @@ describe("checking a filter against the fields of its dataset", () => {
   };
   const HTTP = "http_requests";
 
-  test.each(ACCEPTED_BY_FIELD)("accepts %s %s %j", (key, operator, value) => {
-    expect(found(HTTP, key, operator, value)).toEqual([]);
-  });
+  test.each([...ACCEPTED_BY_FIELD, ["SomethingNew", "eq", "x"] as const])(
+    "accepts %s %s %j",
+    (key, operator, value) => {
+      expect(found(HTTP, key, operator, value)).toEqual([]);
+    },
+  );
 
   test.each(REJECTED_BY_FIELD)("rejects %s %s %j", (key, operator, value, sentence) => {
     const [only, ...more] = found(HTTP, key, operator, value);
