@@ -156,6 +156,7 @@ export class Host {
       holding: (id) => this.record.holding(type, id),
       isUnclaimed: (id) => [undefined, "unchanged"].includes(this.record.holding(type, id)),
       othersHold: (id) => this.record.othersHold(type, id),
+      isClaimed: (kind, key) => this.record.isDeclared(`${kind} ${key}`),
     };
   }
 

@@ -98,6 +98,11 @@ export class OperationRecord {
     return { name: first?.name ?? name, holder: first?.holder ?? holder };
   }
 
+  /** Whether a resource has declared this so far. Resources that come later in the program aren't known yet. */
+  isDeclared(what: string): boolean {
+    return this.#found(digestOf(`declaration of ${what}`)).length > 0;
+  }
+
   hold(type: string, id: string, holding: Holding): void {
     this.#enter({ by: this.#own, does: holding, of: [objectOf(type, id), partOf(type, id)] });
   }
