@@ -256,7 +256,7 @@ interface Data<Shape extends z.ZodRawShape, Computed extends object> {
   readonly claims?: readonly ClaimRule<Args<Shape>>[];
   /** A warning about what's lost if another resource adopts the object without an alias. */
   readonly lostOnHandOver?: string;
-  /** Returns the lock key for work that this process must not do twice at the same time. */
+  /** Returns the lock key for work that must not be done twice at the same time, in this process or another. */
   lock(args: Args<Shape>): string;
 }
 

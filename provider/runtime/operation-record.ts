@@ -148,7 +148,6 @@ export class OperationRecord {
     options: Pick<LockOptions, "pause" | "say">,
     work: () => Promise<T>,
   ): Promise<T> {
-    if (this.#file === undefined) return await work();
     // A dead holder is detected, and a live one may take a long time, as a migration does.
     const lock = { ...options, patienceMs: PATIENCE_MS, root: this.#root };
     return await withMachineLock(key, lock, work);
