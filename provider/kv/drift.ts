@@ -75,7 +75,7 @@ export async function withoutForeign(
   for (const key of await settledChanges(ctx, state, manifest, keys)) foreign.add(key);
   if (foreign.size > 0)
     ctx.say.info(
-      `${subjectOf(ctx, address.namespaceId)}: keeping ${pluralize(foreign.size, "key")} (${quoteKeys([...foreign], hidesKeys(ctx))}), because someone else has changed ${foreign.size === 1 ? "it" : "them"} since this resource wrote ${foreign.size === 1 ? "it" : "them"}.`,
+      `${subjectOf(ctx, state.namespaceId)}: keeping ${pluralize(foreign.size, "key")} (${quoteKeys([...foreign], hidesKeys(ctx))}), because someone else has changed ${foreign.size === 1 ? "it" : "them"} since this resource wrote ${foreign.size === 1 ? "it" : "them"}.`,
     );
   return keys.filter((key) => !foreign.has(key));
 }
