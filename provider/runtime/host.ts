@@ -96,10 +96,12 @@ export class Host {
     return this.#probe;
   }
 
-  /** Runs work while no other resource in the program, with any provider, is running work with this key. */
+  /** Runs work while no other resource on this machine, with any provider and in any stack, is running work with this key. */
   async exclusively<T>(key: string, work: () => Promise<T>): Promise<T> {
     const options = { pause: this.#pause, say: this.say };
-    return await this.#locks.with(key, () => this.record.exclusively(key, options, work));
+    // Two stacks may manage parts of one zone at the same time.
+    const everywhere = `${this.settings.baseUrl.replace(/\/+$/, "")} ${key}`;
+    return await this.#locks.with(key, () => this.record.exclusively(everywhere, options, work));
   }
 
   get inFlight(): number {
@@ -154,6 +156,7 @@ export class Host {
       holding: (id) => this.record.holding(type, id),
       isUnclaimed: (id) => [undefined, "unchanged"].includes(this.record.holding(type, id)),
       othersHold: (id) => this.record.othersHold(type, id),
+      isClaimed: (kind, key) => this.record.isDeclared(`${kind} ${key}`),
     };
   }
 
