@@ -42,7 +42,7 @@ function propertiesOf(kind: string): readonly string[] {
 }
 
 /** Returns the names of a class's arguments. */
-export function argumentsOf(kind: string): readonly string[] {
+function argumentsOf(kind: string): readonly string[] {
   const paths = Object.keys(ownMember(EFFECTS, kind) ?? {});
   return [...new Set(paths.map((path) => path.replace(/[.[{].*$/, "")))];
 }

@@ -1,10 +1,10 @@
-import { omitAbsent, ownMember, sameJson, type JsonObject } from "../../basics/json";
+import { omitAbsent, ownMember, type JsonObject } from "../../basics/json";
 import { EFFECTS } from "../effects";
-import { joined, name as nameOf, say, value, words, type Phrase } from "../phrase";
+import { name as nameOf, say, value, words, type Phrase } from "../phrase";
 import type { Sides } from "../plan";
 import { asList, asNumber, asObject, asText, cell, containsSecret, counted, differences } from "../values";
 import { isUnchanged } from "../judges/sides";
-import { argumentsOf, DRIFT, MIGRATION_STATE, valueOf, type Drifted } from "./by-hand";
+import { DRIFT, MIGRATION_STATE, valueOf, type Drifted } from "./by-hand";
 import type { DriftChange, DriftedResource } from "./model";
 
 /**
@@ -151,8 +151,7 @@ export function outcomeOf(drifted: Drifted, changes: readonly DriftChange[]): Ou
     case "update": {
       if (kind === "KvEntries" && names.includes(DRIFT)) return outcome("writes these keys again", keep);
       const isPlain = !isHidden && changes.every(({ planned }) => planned === undefined);
-      const { update } = outcome(isPlain ? "undoes the change" : "writes the program's values");
-      return { update: say`${update}${otherChanges(drifted)}`, keep };
+      return outcome(isPlain ? "undoes the change" : "writes the program's values", keep);
     }
     case "discard":
       return outcome("leaves the object as it is, because the program only reads it from now on");
@@ -161,17 +160,6 @@ export function outcomeOf(drifted: Drifted, changes: readonly DriftChange[]): Ou
         "leaves the object as it is, because the program now declares it this way or ignores the change (ignoreChanges)",
       );
   }
-}
-
-/** Says which arguments only the program changes. */
-function otherChanges({ kind, names, recorded, next }: Drifted): Phrase {
-  const program = next?.new ?? recorded;
-  const others = argumentsOf(kind).filter(
-    (name) => !names.includes(name) && !sameJson(valueOf(recorded, name), valueOf(program, name)),
-  );
-  return others.length === 0
-    ? words("")
-    : say`. The program also changes ${joined(others.map(value))}, which isn't drift`;
 }
 
 const DO_NOTHING = words("To keep the change, do nothing");
