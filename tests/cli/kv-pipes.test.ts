@@ -10,13 +10,13 @@ import { folderPerFile } from "../support/bench";
 
 let desk: Desk;
 /** The command's folder for temporary files. */
-const temporary = folderPerFile("pipes");
+const TEMPORARY = folderPerFile("pipes");
 beforeAll(async () => {
   desk = await Desk.set();
-  process.env["TMPDIR"] = temporary;
+  process.env["TMPDIR"] = TEMPORARY;
 });
 beforeEach(() => desk.api.reset());
-afterEach(() => expect(readdirSync(temporary)).toEqual([]));
+afterEach(() => expect(readdirSync(TEMPORARY)).toEqual([]));
 
 const ENTRIES = JSON.stringify(["a", "b"].map((key) => ({ key: `piped/${key}`, value: key })));
 const KEYS = JSON.stringify(["piped/a", "piped/b"]);
@@ -56,7 +56,7 @@ test("bulk put refuses invalid standard input with line and column, and sends no
 
 test("bulk put and bulk delete read a pipe, such as a shell's <(…)", async () => {
   const line = `"${process.execPath}" "${BIN}" kv bulk put <(echo "$ENTRIES") --binding EXISTING`;
-  const env = { ...desk.env, TMPDIR: temporary, ENTRIES };
+  const env = { ...desk.env, TMPDIR: TEMPORARY, ENTRIES };
   const put = await ended(
     spawn("bash", ["-c", line], { cwd: desk.cwd, env, stdio: ["ignore", "pipe", "pipe"] }),
   );
@@ -67,12 +67,12 @@ test("bulk put and bulk delete read a pipe, such as a shell's <(…)", async () 
 });
 
 test("Ctrl-C while reading a pipe ends the command and leaves no temporary copy", async () => {
-  const env = { ...desk.env, TMPDIR: temporary };
+  const env = { ...desk.env, TMPDIR: TEMPORARY };
   const args = [BIN, "kv", "bulk", "put", "-", "--binding", "EXISTING"];
   const child = spawn(process.execPath, args, { cwd: desk.cwd, env, stdio: "pipe" });
   child.stdin.write(ENTRIES.slice(0, 10));
   const ran = ended(child);
-  while (readdirSync(temporary).length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+  while (readdirSync(TEMPORARY).length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
   child.kill("SIGINT");
   expect(await ran).toMatchObject({ code: 130, stderr: "edgeguard: interrupted. Nothing was sent.\n" });
 });

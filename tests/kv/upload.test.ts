@@ -130,8 +130,8 @@ describe("an upload", () => {
     await api.close();
     await start({ latencyMs: 100, kvStore: "digests" });
     // Limits and values of a sixteenth behave the same.
-    jest.replaceProperty(KV, "BATCH_BYTES", (KV.BATCH_BYTES / 16) as never);
-    jest.replaceProperty(KV, "IN_FLIGHT_BYTES", (KV.IN_FLIGHT_BYTES / 16) as never);
+    jest.replaceProperty(KV, "BATCH_BYTES", KV.BATCH_BYTES / 16);
+    jest.replaceProperty(KV, "IN_FLIGHT_BYTES", KV.IN_FLIGHT_BYTES / 16);
     const value = "x".repeat((6 * 1024 * 1024) / 16);
     let made = 0;
     let confirmed = 0;

@@ -6,7 +6,7 @@ import { folderPerFile } from "../support/bench";
 
 const CLI = resolve(__dirname, "../../local/bin/edgeguard-local.js");
 
-const root = folderPerFile("local-api");
+const ROOT = folderPerFile("local-api");
 /** A child that outlives its test would keep jest running. */
 const started: ChildProcess[] = [];
 afterEach(() => started.splice(0).forEach((child) => child.kill("SIGKILL")));
@@ -43,7 +43,7 @@ test.each(["SIGINT", "SIGTERM"] as const)(
 );
 
 test.each(["SIGINT", "SIGTERM"] as const)("the local API writes its state on %s", async (signal) => {
-  const folder = join(root, signal);
+  const folder = join(ROOT, signal);
   const { process: child, output } = run("--port", "0", "--persist-to", folder);
   while (!output().includes("Ctrl-C")) await once(child.stdout ?? child, "data");
   expect(output()).toContain(`Its state is written to ${folder} when this command ends.`);

@@ -17,15 +17,15 @@ const rowOf = (name: string): Row => {
   return row;
 };
 
-const home = folderPerFile("matrix");
+const HOME = folderPerFile("matrix");
 let modules: string;
 beforeAll(() => {
-  modules = packedModules(home);
+  modules = packedModules(HOME);
 });
 
 function installed(name: string) {
   const row = rowOf(name);
-  const directory = join(home, name.replace(/\W+/g, "-"));
+  const directory = join(HOME, name.replace(/\W+/g, "-"));
   writeProject(row, directory);
   symlinkSync(modules, join(directory, "node_modules"));
   return inFolder(row, directory);

@@ -28,7 +28,7 @@ async function rulesPath(zoneId: string): Promise<string> {
 
 async function change(method: string, path: string, body?: JsonObject): Promise<void> {
   const { success, errors } = await rawSend(api, method, path, body);
-  if (success !== true) throw new Error(JSON.stringify(errors));
+  if (!success) throw new Error(JSON.stringify(errors));
 }
 
 async function until(holds: () => boolean): Promise<void> {

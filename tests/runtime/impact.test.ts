@@ -27,7 +27,7 @@ const record = z.looseObject({
 type Impact = z.output<typeof record>;
 
 let api: LocalApi;
-const folder = folderPerTest("impact");
+const FOLDER = folderPerTest("impact");
 beforeEach(async () => {
   api = await startLocalApi({ credentials: [{ token: "local-token" }, { token: "another-token" }] });
 });
@@ -180,7 +180,7 @@ describe("a secret argument", () => {
       `/accounts/${address.accountId}/storage/kv/namespaces/${address.namespaceId}/bulk`,
       ["theirs"].map((name) => ({ key: `${CANARY}/${name}`, value: "x" })),
     );
-    const file = join(folder, "entries.json");
+    const file = join(FOLDER, "entries.json");
     const inputs = { ...address, file, prune: { prefix: `${CANARY}/` }, __secrets: ["file", "prune"] };
     const of = async (key: string, more = {}, config?: object): Promise<Impact> => {
       writeFileSync(file, JSON.stringify([{ key: `${CANARY}-${key}`, value: "1" }]));
