@@ -66,7 +66,7 @@ function shownJob(args: JobArgs, job: Job, allFields: readonly string[] | undefi
   const [shown, declared] = [exists, args].map((each) => shownDestination(each.destinationConf));
   const isElsewhere = exists.destinationConf !== args.destinationConf;
   const isSamePlace = samePlace(exists.destinationConf, args.destinationConf);
-  const how = isSamePlace ? "with different credentials" : "in a different location";
+  const how = isSamePlace ? "with different credentials" : "with another credential or tenant";
   const differs = isElsewhere && shown === declared ? `${shown}, ${how}` : shown;
   // A declared property that the job lacks is a change as well, so its name must be included.
   const members = Object.fromEntries(names.map((name) => [name, ownMember(exists, name)]));

@@ -72,8 +72,7 @@ export async function survey(io: Io, options: SurveyOptions): Promise<void> {
     await withMachineLock(path, lock, async () => {
       const journal = await open(host);
       try {
-        const isApproved = inventory?.isApproved;
-        const given = { host, journal, stacks, isApproved, paymentPages, options, wanted, status };
+        const given = { host, journal, stacks, inventory, paymentPages, options, wanted, status };
         const head = await collect(io, given);
         status.show("writing the files");
         await writeFiles(staging, head, () => zonesIn(journal, stacks));
@@ -99,7 +98,7 @@ interface Collecting {
   readonly host: Host;
   readonly journal: Journal;
   readonly stacks: Stacks | undefined;
-  readonly isApproved: Reading["isApproved"];
+  readonly inventory: Reading["inventory"];
   readonly paymentPages: PaymentPages;
   readonly options: SurveyOptions;
   /** The IDs and names of the zones to read. Undefined for all zones. */
@@ -110,7 +109,7 @@ interface Collecting {
 /** Reads everything that isn't in the journal yet. */
 async function collect(
   io: Io,
-  { host, journal, stacks, isApproved, paymentPages, options, wanted, status }: Collecting,
+  { host, journal, stacks, inventory, paymentPages, options, wanted, status }: Collecting,
 ): Promise<Head> {
   const { api } = host;
   const { budget } = options;
@@ -151,7 +150,7 @@ async function collect(
     cells,
     accounts: journal.accounts,
     paymentPages,
-    isApproved,
+    inventory,
   };
   const progress = new Progress(api, status, "zones", all.zones, unread.length);
   const read = async (zone: ListedZone): Promise<void> => {
@@ -279,9 +278,8 @@ async function readZoneFile(io: Io, file: string): Promise<string[]> {
   return [...new Set(names)];
 }
 
-interface Approvals {
+interface Approvals extends NonNullable<Reading["inventory"]> {
   readonly sha256: string;
-  readonly isApproved: (url: string) => boolean;
   readonly isListed: (url: string) => boolean;
 }
 
@@ -289,12 +287,15 @@ function readApprovals(io: Io, file: string): Approvals {
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded on use: with the Pulumi SDK, it doubles the memory
   const { readInventory } = require("../page-shield/inventory/file") as typeof InventoryFile;
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- as above
-  const { approver, entryFinder } = require("../page-shield/inventory/judge") as typeof Judge;
+  const { approver, entryFinder, isFalsePositive } =
+    require("../page-shield/inventory/judge") as typeof Judge;
   const inventory = readInventory(resolve(io.cwd, file), file);
   const find = entryFinder(inventory);
+  const now = new Date();
   return {
     sha256: inventory.sha256,
-    isApproved: approver(inventory, new Date()),
+    isApproved: approver(inventory, now),
+    isFalsePositive: (script) => isFalsePositive(find(script.url), script, now),
     isListed: (url) => find(url) !== undefined,
   };
 }

@@ -1,4 +1,4 @@
-import { compareText, firstFew, pluralize } from "../basics/words";
+import { applying, compareText, firstFew, inSeries, pluralize } from "../basics/words";
 import { protectionOf } from "./protection";
 import { valueOf } from "./readable";
 import { TASKS, type Head, type Task, type TaskKind, type Zone } from "./model";
@@ -27,12 +27,18 @@ interface Found {
 /** Functions that find a zone's tasks, by kind. Parts that couldn't be read have no tasks. */
 const FINDERS: Readonly<Record<TaskKind, (zone: Omit<Zone, "tasks">) => Found | undefined>> = {
   maliciousScript: ({ scripts }) => {
-    const { malicious = 0, worst = [] } = valueOf(scripts) ?? {};
+    const { malicious = 0, suspicious = 0, worst = [] } = valueOf(scripts) ?? {};
     const [first] = worst;
-    if (malicious === 0 || first === undefined) return undefined;
-    const which = malicious === 1 ? first.url : `${first.url} and ${pluralize(malicious - 1, "other")}`;
+    if (first === undefined) return undefined;
+    const score = first.score === undefined ? "" : ` (score ${first.score})`;
+    const others = malicious + suspicious - 1;
+    const which = `${first.url}${score}${others === 0 ? "" : ` and ${pluralize(others, "other")}`}`;
+    const counts = applying(
+      malicious > 0 && pluralize(malicious, "malicious script"),
+      suspicious > 0 && pluralize(suspicious, "suspicious script"),
+    );
     return {
-      text: `Remove or block ${pluralize(malicious, "malicious script")}: ${which}, seen on ${first.host}.`,
+      text: `Remove or block ${inSeries(counts)}: ${which}, seen on ${first.host}.`,
       onPaymentPage: first.onPaymentPage,
     };
   },

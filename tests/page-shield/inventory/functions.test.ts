@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { startLocalApi, type LocalApi } from "edgeguard-local";
+import { visit } from "../../support/operation";
 import { answerWith } from "../../support/resource-bench";
 import {
   assertScriptInventory,
@@ -28,6 +29,7 @@ beforeAll(async () => {
 afterAll(() => api.close());
 beforeEach(() => {
   api.reset();
+  visit(api, api.zones.shop);
   api.clearRequests();
   warned = [];
   jest.spyOn(process.stderr, "write").mockImplementation((line) => warned.push(String(line)) > 0);

@@ -77,6 +77,7 @@ const SLOTS: readonly Slot[] = [
 const PATHS = [
   "page_shield/policies",
   "page_shield/scripts",
+  "page_shield/connections",
   "page_shield$",
   "rulesets",
   "logpush/jobs",
