@@ -287,15 +287,14 @@ function readApprovals(io: Io, file: string): Approvals {
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded on use: with the Pulumi SDK, it doubles the memory
   const { readInventory } = require("../page-shield/inventory/file") as typeof InventoryFile;
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- as above
-  const { approver, entryFinder, isFalsePositive } =
-    require("../page-shield/inventory/judge") as typeof Judge;
+  const judge = require("../page-shield/inventory/judge") as typeof Judge;
   const inventory = readInventory(resolve(io.cwd, file), file);
-  const find = entryFinder(inventory);
+  const find = judge.entryFinder(inventory);
   const now = new Date();
   return {
     sha256: inventory.sha256,
-    isApproved: approver(inventory, now),
-    isFalsePositive: (script) => isFalsePositive(find(script.url), script, now),
+    isApproved: judge.approver(inventory, now),
+    isFalsePositive: (script) => judge.isFalsePositive(find(script.url), script, now),
     isListed: (url) => find(url) !== undefined,
   };
 }

@@ -524,6 +524,7 @@ describe("the evidence", () => {
     ];
     const scripts = urls.map((url) => ({ url, js_integrity_score: 90 }));
     desk.api.detect(shop, { scripts }, "replace");
+    visit(desk.api, shop);
     desk.write(
       FILE,
       `version: 1\nscripts:\n  - script: evil.example\n    owner: "=cmd|' /C calc'!A0"\n    ${approval()}\n    justification: "| </td> [x](javascript:1)"\n`,

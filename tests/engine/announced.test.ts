@@ -67,7 +67,8 @@ const POLICIES: Readonly<Record<string, Row>> = {
     ],
   },
   "a blocking policy is deleted": {
-    before: allow("deleted", `script-src https://cdn.example.com`),
+    // In a zone of its own: another policy that blocks as much would replace it.
+    before: `${allow("deleted", "script-src https://cdn.example.com")}, zoneId: logsZoneId`,
     after: undefined,
     fails: [
       `unprotect: policy deleted no longer blocks anything: allow → deleted. When it was last changed, it blocked 2 active scripts (1 malicious): ${EVIL} (malicious, score 5), ${ODD} (suspicious, score 30)`,
@@ -137,10 +138,13 @@ describe.each(surfaces())("on $name, the recommended gate", (surface) => {
   /** What the API holds, read without the provider's code. */
   async function seen(): Promise<Seen> {
     const { empty, migrateEnterprise } = api.zones;
-    const policies = (await rawGet(api, `/zones/${empty}/page_shield/policies`))["result"];
+    const listed = [empty, migrateEnterprise].map((zone) =>
+      rawGet(api, `/zones/${zone}/page_shield/policies`),
+    );
+    const policies = (await Promise.all(listed)).flatMap(({ result }) => result as Policy[]);
     const jobs = (await rawGet(api, `/zones/${migrateEnterprise}/logpush/jobs`))["result"];
     return {
-      policies: new Map((policies as Policy[]).map(({ description, value }) => [description, value])),
+      policies: new Map(policies.map(({ description, value }) => [description, value])),
       jobs: new Map((jobs as Job[]).map((each) => [each.name.replace(/^.*-/, ""), each.destination_conf])),
     };
   }
@@ -148,18 +152,26 @@ describe.each(surfaces())("on $name, the recommended gate", (surface) => {
   beforeAll(async () => {
     const { empty: zoneId, migrateEnterprise: logsZoneId } = api.zones;
     const host = "www.empty.example";
-    api.detect(zoneId, {
-      scripts: [
-        { url: LIB, host, js_integrity_score: 90 },
-        { url: ODD, host, js_integrity_score: 30 },
-        { url: EVIL, host, js_integrity_score: 5 },
-      ],
-      connections: [{ url: API, host }],
-    });
+    for (const zone of [zoneId, logsZoneId])
+      api.detect(
+        zone,
+        {
+          scripts: [
+            { url: LIB, host, js_integrity_score: 90 },
+            { url: ODD, host, js_integrity_score: 30 },
+            { url: EVIL, host, js_integrity_score: 5 },
+          ],
+          connections: [{ url: API, host }],
+        },
+        "replace",
+      );
     const project = surface.project("announced");
     try {
       project.env = { CLOUDFLARE_API_TOKEN: TOKEN };
-      await project.init({ ids: JSON.stringify({ zoneId, logsZoneId }), "edgeguard:baseUrl": api.url });
+      await project.init({
+        ids: JSON.stringify({ zoneId, logsZoneId }),
+        "edgeguard:baseUrl": api.url,
+      });
       const planned = async (text: string): Promise<string> => {
         project.write(text);
         return (await project.ok("preview", "--json", "--show-sames")).stdout;

@@ -234,21 +234,27 @@ describe("a refresh of KvEntries", () => {
   });
   const INSTRUCTION =
     'To compare keys and values, set verify: "values", run `pulumi up`, then refresh again.';
-  test.each<[what: string, verify: string | undefined, values: JsonObject, requests: number, omits?: string]>(
+  test.each<
     [
-      ["1,000 keys by default", undefined, many(1000), 11],
-      ["1,001 keys by default", undefined, many(1001), 2, "the values weren't compared"],
-      [
-        "more than 1 MiB by default",
-        undefined,
-        many(2, { c: "x".repeat(2 ** 20) }),
-        1,
-        "the values weren't compared",
-      ],
-      ['1,001 keys with verify: "values"', "values", many(1001), 13],
-      ['2 keys with verify: "keys"', "keys", many(2), 1, "the values weren't compared"],
+      what: string,
+      verify: string | undefined,
+      values: JsonObject,
+      requests: number,
+      omits: string | undefined,
+    ]
+  >([
+    ["1,000 keys by default", undefined, many(1000), 11, undefined],
+    ["1,001 keys by default", undefined, many(1001), 2, "the values weren't compared"],
+    [
+      "more than 1 MiB by default",
+      undefined,
+      many(2, { c: "x".repeat(2 ** 20) }),
+      1,
+      "the values weren't compared",
     ],
-  )("of %s finds a changed value, or says what finds it", async (_what, verify, values, requests, omits) => {
+    ['1,001 keys with verify: "values"', "values", many(1001), 13, undefined],
+    ['2 keys with verify: "keys"', "keys", many(2), 1, "the values weren't compared"],
+  ])("of %s finds a changed value, or says what finds it", async (_what, verify, values, requests, omits) => {
     const declared = entries(values, {
       __resourceName: "products",
       ...(verify === undefined ? {} : { verify }),

@@ -596,7 +596,7 @@ describe("wouldBlock", () => {
         malicious: sorted.filter(isMalicious).length,
         urls: sorted.slice(0, 5).map((url) => url.replace(/=[^&]*/g, "=…")),
         scores: Object.fromEntries(
-          sorted.map((url) => [url, scoreOf(url)] as const).filter(([, score = 99]) => score < 50),
+          sorted.map((url) => [url, scoreOf(url)] as const).filter(([, score]) => (score ?? 99) < 50),
         ),
         digest,
       };

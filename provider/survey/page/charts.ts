@@ -17,7 +17,7 @@ export interface Chart {
 }
 
 export const TASK_WORDS: Words<TaskKind> = {
-  maliciousScript: ["Malicious or suspicious script", "bad"],
+  maliciousScript: ["Suspicious script", "bad"],
   unapprovedScript: ["Unapproved script", "bad"],
   noManagedRuleset: ["No managed ruleset", "bad"],
   readyToMigrate: ["Ready to migrate", "warn"],
