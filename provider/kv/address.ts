@@ -5,7 +5,7 @@ import type { Context } from "../runtime/lifecycle";
 import type { Json } from "../basics/json";
 
 /** The parts of an operation's context that are used to read and write entries. */
-export type EntriesContext = Pick<Context, "api" | "settings" | "say" | "pause" | "name" | "isSecret">;
+export type EntriesContext = Pick<Context, "api" | "settings" | "say" | "pause" | "name" | "isSecret" | "hide">;
 
 /** The arguments that key names come from, if the program doesn't declare the entries inline. */
 export const NAMED_BY = ["file", "directory"] as const;

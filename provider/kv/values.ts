@@ -142,6 +142,7 @@ async function readSingly(
   request: ReadRequest,
   key: string,
 ): Promise<FoundValue | undefined> {
+  if (hidesKeys(ctx)) ctx.hide(key); // It's in the path.
   const of = `of key ${quoteKey(key, hidesKeys(ctx))} in namespace ${request.namespaceId}`;
   try {
     const { bytes } = await ctx.api.getBytes(valuePath(request, key), {

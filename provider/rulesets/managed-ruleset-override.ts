@@ -122,7 +122,7 @@ export const managedRulesetOverride = defineResource({
     ruleIds: ["rules", "exceptions"],
     ruleRef: ["ref"],
     otherManagedRules: ["ref", "description", "position"],
-    previous: ["ref", "description", "expression", "exceptions"],
+    previous: ["ref", "description", "expression", "exceptions", ...OVERRIDING],
   },
   record: rulesetRecord,
   pending: ({ inputs }) => ["expansion", ...(mayNameRules(inputs) ? ["ruleIds"] : [])],

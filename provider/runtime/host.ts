@@ -133,6 +133,7 @@ export class Host {
       forget: (key) => void this.#kept.delete(key),
       redact: this.redact,
       isSecret: (argument) => secrets.includes(argument),
+      hide: (text) => CALL.getStore()?.secrets.add(text),
       list: (names, from) =>
         from.some((argument) => secrets.includes(argument))
           ? LISTED.of(names, (value) => this.keyedDigest(value) ?? "")

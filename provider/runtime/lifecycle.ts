@@ -41,6 +41,8 @@ export interface Context {
    * from the API.
    */
   isSecret(argument: string): boolean;
+  /** Hides a text in whatever this call prints, throws or records. */
+  hide(text: string): void;
   /**
    * Shortens names for the record. If one of the arguments that they come from is secret, no name is recorded, and the
    * digest is keyed by the credential.

@@ -193,6 +193,21 @@ describe("when a response isn't a plain success", () => {
     ]);
   });
 
+  test("shows 300 characters of an error, and as much of three messages of a response", async () => {
+    const long = "word ".repeat(100);
+    const messages = [1, 2, 3, 4].map((number) => `${number} ${long}`);
+    reply = {
+      status: 400,
+      body: JSON.stringify({ success: false, result: null, errors: [{ code: 1, message: long }], messages }),
+    };
+    const { client, info } = clientOf(server.url);
+    const failure = await failureOf(client.get("/x", { what: WHAT, schema: z.string() }));
+    expect(failure.message).toContain(long.slice(0, 290));
+    expect(failure.message).not.toContain(long.slice(0, 310));
+    expect(info.map((line) => line.slice(22, 23))).toEqual(["1", "2", "3"]);
+    for (const line of info) expect(line.length).toBeLessThan(330);
+  });
+
   test("still shows the rest of an error if one of its members is malformed", async () => {
     const odd = [{ code: "E1", message: "first", source: null }, { code: null, message: null }, { code: 7 }];
     reply = {

@@ -1,5 +1,5 @@
 import { apiPerFile } from "../support/bench";
-import { LONG } from "../support/long";
+import { LONG, ofRound, ROUND_CREDENTIALS } from "../support/long";
 import { Operation, rawSend, type Recorded } from "../support/operation";
 import { readValues } from "./namespace-values";
 
@@ -7,7 +7,7 @@ import { readValues } from "./namespace-values";
 
 const TYPE = "KvEntries";
 
-const api = apiPerFile();
+const api = apiPerFile({ credentials: ROUND_CREDENTIALS });
 let namespaceId: string;
 let path: string;
 
@@ -150,7 +150,8 @@ test.each([2, 3])("with %i stacks in random order, no stack's key is lost", asyn
       const recorded = stacks[stack];
       const declared = KEYS.filter(() => next() < 0.4);
       const before = await stored();
-      const op = new Operation(api, { config: { "edgeguard:liveChecks": String(next() < 0.5) } });
+      const config = { ...ofRound(round), "edgeguard:liveChecks": String(next() < 0.5) };
+      const op = new Operation(api, { config });
       const action = next();
       if (recorded !== undefined && action < 0.25) {
         await op.destroy(TYPE, recorded);
@@ -176,7 +177,8 @@ test.each([2, 3])("with %i stacks in random order, no stack's key is lost", asyn
       );
       expect({ round, step, stack, lost }).toEqual({ round, step, stack, lost: [] });
     }
-    for (const each of stacks) if (each !== undefined) await new Operation(api).destroy(TYPE, each);
+    for (const each of stacks)
+      if (each !== undefined) await new Operation(api, { config: ofRound(round) }).destroy(TYPE, each);
     const left = [...(await stored()).keys()];
     if (left.length > 0) await rawSend(api, "POST", `${path}/bulk/delete`, left);
   }

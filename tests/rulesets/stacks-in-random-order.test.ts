@@ -1,6 +1,6 @@
 import { managedRulesets } from "edgeguard-local";
 import { omit } from "../../provider/basics/json";
-import { LONG } from "../support/long";
+import { LONG, ofRound, ROUND_CREDENTIALS } from "../support/long";
 import type { Recorded } from "../support/operation";
 import { Random } from "../soak/random";
 import { REF, RulesetsBench, TYPE, type Declaration, type Rule } from "./support";
@@ -12,7 +12,7 @@ if (LONG) jest.setTimeout(3_600_000);
 const STEPS = 8;
 const REFS = [REF, "waf", "waf-2"];
 
-const bench = new RulesetsBench({ shared: true });
+const bench = new RulesetsBench({ shared: true, options: { credentials: ROUND_CREDENTIALS } });
 
 /** A rule without what Cloudflare sets. */
 const content = (rule: Rule): unknown => omit(rule, ["version", "last_updated"]);
@@ -42,7 +42,7 @@ test(`no stack changes or deletes a rule that it doesn't own (${ROUNDS} rounds)`
         (rule.id === recorded.id || (rule["action"] === "skip" && rule.ref.startsWith(`${ref}/exception/`)));
       const others = before.filter((rule) => !isOwn(rule)).map(content);
       const operation = bench.operation({
-        config: { "edgeguard:liveChecks": random.pick(["true", "false"]) },
+        config: { ...ofRound(seed), "edgeguard:liveChecks": random.pick(["true", "false"]) },
       });
       if (recorded !== undefined && random.chance(0.3)) {
         await operation.destroy(TYPE, recorded);

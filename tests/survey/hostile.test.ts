@@ -60,7 +60,7 @@ describe("a survey of objects with hostile names", () => {
     const jobs = rows.map((row) => row[head.indexOf("jobs")]).join();
     // UTF-8 has no half of a surrogate pair.
     expect(jobs).toContain(visible(name).replace(/\p{Surrogate}/gu, "\ufffd"));
-    for (const file of ["survey.json", "survey.csv"])
+    for (const file of ["survey.json", "survey.csv", "survey.html"])
       expect(ground.read(`survey/${file}`).replaceAll("\n", "").replaceAll("\t", "")).not.toMatch(INVISIBLE);
     const shown = new OpenedPage(ground.read("survey/survey.html")).zone(zone.id).textContent;
     expect(shown).toContain(visible(name));

@@ -15,14 +15,14 @@ const MAX_RSS_MB = 200;
 
 /** Starts the command as a process whose clocks run as fast as the local API's. */
 function start(ground: Ground, ...args: readonly string[]): ChildProcess {
-  const preload = join(__dirname, "scaled-time.cjs");
+  const preload = join(__dirname, "../support/scaled-time.cjs");
   return spawn(process.execPath, ["--require", preload, BIN, "survey", ...args], {
     cwd: ground.cwd,
     env: {
       PATH: process.env["PATH"] ?? "",
       EDGEGUARD_BASE_URL: ground.api.url,
       CLOUDFLARE_API_TOKEN: "local-token",
-      SURVEY_TIME_SCALE: String(SCALE),
+      TIME_SCALE: String(SCALE),
     },
     stdio: ["ignore", "ignore", "inherit"],
   });

@@ -41,6 +41,8 @@ interface Printed {
   readonly files: ReadonlyMap<string, string>;
 }
 
+let runs = 0;
+
 /** Runs a command in a folder of its own. */
 async function runIn(command: string): Promise<Printed> {
   const cwd = mkdtempSync(join(FOLDER, "run-"));
@@ -51,7 +53,8 @@ async function runIn(command: string): Promise<Printed> {
     EDGEGUARD_BASE_URL: failing.url,
     EDGEGUARD_MAX_RETRIES: "0",
     EDGEGUARD_DEBUG: "1",
-    CLOUDFLARE_API_TOKEN: "local-token",
+    // A rate budget of its own.
+    CLOUDFLARE_API_TOKEN: `local-token-${(runs += 1)}`,
     EDGEGUARD_ACCOUNT_ID: api.accounts.main,
   };
   const io = { stdin, stdout, stderr, env, cwd, interrupted: () => new AbortController().signal };
