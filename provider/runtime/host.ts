@@ -99,7 +99,9 @@ export class Host {
   /** Runs work while no other resource in the program, with any provider, is running work with this key. */
   async exclusively<T>(key: string, work: () => Promise<T>): Promise<T> {
     const options = { pause: this.#pause, say: this.say };
-    return await this.#locks.with(key, () => this.record.exclusively(key, options, work));
+    // Two stacks may manage parts of one zone at the same time.
+    const everywhere = `${this.settings.baseUrl.replace(/\/+$/, "")} ${key}`;
+    return await this.#locks.with(key, () => this.record.exclusively(everywhere, options, work));
   }
 
   get inFlight(): number {

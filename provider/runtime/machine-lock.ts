@@ -12,7 +12,7 @@ import {
 } from "./user-directory";
 
 /**
- * A lock between a user's processes on one machine, such as `pulumi up` of two stacks.
+ * A lock between a user's processes on one machine, such as `pulumi up` of two stacks with one zone.
  *
  * A claim is an empty file whose name is unique and says whose it is. A process holds the lock if it finds no other claim
  * of a live process after it made its own; otherwise, it withdraws its claim and tries again. So of two processes that

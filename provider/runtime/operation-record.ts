@@ -50,7 +50,7 @@ const entry = z.object({
 });
 type Entry = z.infer<typeof entry>;
 
-/** How long to wait for another of the engine's processes. */
+/** How long to wait for another process. */
 const PATIENCE_MS = 3_600_000;
 
 /**
@@ -146,7 +146,7 @@ export class OperationRecord {
     if (this.#file === undefined) return await work();
     // A dead holder is detected, and a live one may take a long time, as a migration does.
     const lock = { ...options, patienceMs: PATIENCE_MS, root: this.#root };
-    return await withMachineLock(`${this.#file} ${key}`, lock, work);
+    return await withMachineLock(key, lock, work);
   }
 
   /** Returns the entries of live processes. A dead one belongs to an earlier engine that had the same address. */

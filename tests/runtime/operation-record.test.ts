@@ -131,19 +131,24 @@ test("is only kept in memory if no directory can be written, and fails then for 
   expect(opened("eu").problem).toMatch(/Provider "eu" can't share which objects it owns .*Set TMPDIR/);
 });
 
-test("runs work with the same key one at a time, even in a single process, and with different keys in parallel", async () => {
-  const record = open();
+test("runs work with the same key one at a time, even of two engines, and with different keys in parallel", async () => {
+  const [record, another] = [open(), open("127.0.0.1:2")];
   const seen: string[] = [];
   const options = { pause: (ms: number) => delay(ms), say: { warn: (line: string) => void seen.push(line) } };
-  const work = (key: string, name: string): Promise<void> =>
-    record.exclusively(key, options, async () => {
+  const work = (key: string, name: string, by = record): Promise<void> =>
+    by.exclusively(key, options, async () => {
       seen.push(`${name} in`);
       await delay(30);
       seen.push(`${name} out`);
     });
-  await Promise.all([work("zone", "first"), work("zone", "second"), work("other", "free")]);
+  await Promise.all([
+    work("zone", "first"),
+    work("zone", "second"),
+    work("zone", "third", another),
+    work("other", "free"),
+  ]);
   const order = seen.filter((line) => !line.startsWith("free")).map((line) => line.split(" ")[1]);
-  expect(order).toEqual(["in", "out", "in", "out"]);
+  expect(order).toEqual(["in", "out", "in", "out", "in", "out"]);
   expect(seen.indexOf("free in")).toBeLessThan(3);
 });
 
