@@ -63,9 +63,11 @@ export function adoptionOf(
 function shownJob(args: JobArgs, job: Job, allFields: readonly string[] | undefined): JsonObject {
   const exists = jobFromApi(args, job, { allFields, strict: true });
   const names = Object.keys({ ...args, ...exists }).filter((name) => !SECRETS.includes(name));
-  const [shown, declared] = [exists, args].map((each) => shownDestination(each.destinationConf));
-  const isElsewhere = exists.destinationConf !== args.destinationConf;
-  const isSamePlace = samePlace(exists.destinationConf, args.destinationConf);
+  // Cloudflare may omit a credential, but the job may also have none, or another recipient's.
+  const isSamePlace = job.destination === "" || samePlace(job.destination, args.destinationConf);
+  const found = isSamePlace ? exists.destinationConf : job.destination;
+  const [shown, declared] = [found, args.destinationConf].map(shownDestination);
+  const isElsewhere = found !== args.destinationConf;
   const how = isSamePlace ? "with different credentials" : "with another credential or tenant";
   const differs = isElsewhere && shown === declared ? `${shown}, ${how}` : shown;
   // A declared property that the job lacks is a change as well, so its name must be included.

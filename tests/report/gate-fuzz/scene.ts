@@ -391,6 +391,20 @@ function rareChange(
         after: [rule("preceding", { expression: "false", position: "first", exceptions })],
       };
     }
+    case 5: {
+      const job = (key: string): Resource[] => [
+        resource("LogpushJob", "tenant", {
+          ...{
+            zoneId: zone,
+            name: "tenant",
+            dataset: "http_requests",
+            outputOptions: { fieldNames: ["RayID"] },
+          },
+          destinationConf: `datadog://logs.example.com/v1?header_DD-API-KEY=${key.repeat(32)}&ddsource=cloudflare`,
+        }),
+      ];
+      return { before: job("a"), after: job("b") };
+    }
     default:
       return {};
   }
