@@ -9,11 +9,11 @@ import { computed, recordOf, stateOf, withArrival, type HistoryEntry } from "./r
 import { configuration, toWire, type MigrationRule } from "./rules";
 import { readEntryPoint, readState } from "./api";
 import { isDeployed, observe, type Observation } from "./observation";
-import { isFurther, stateText, TARGETS, type Target } from "./state";
+import { isFurther, stateText, stepIn, TARGETS, type Target } from "./state";
 import { PartialFailure, type Context } from "../runtime/lifecycle";
 import { defineResource } from "../runtime/resource";
 import { hasUnknown, UNKNOWN } from "../runtime/engine-values";
-import { pick, sameJson } from "../basics/json";
+import { isJsonObject, pick, sameJson } from "../basics/json";
 import { pluralize } from "../basics/words";
 import { CompositeId } from "../runtime/composite-id";
 import { ID, type LiteralUnion } from "../runtime/fields";
@@ -82,6 +82,10 @@ export const wafMigration = defineResource({
       by: ["zoneId"],
       of: ({ zoneId }) => [{ key: zoneId, clash: `both migrate zone ${zoneId}. Keep one of them` }],
     },
+    {
+      by: ["zoneId", "target"],
+      of: ({ zoneId, target }) => (target === "assessed" ? [] : [{ key: stepIn(zoneId) }]),
+    },
   ],
   lostOnHandOver: "The migration's history starts over; an alias would have kept it.",
   // The lock of the entry point's rules, which a step replaces as a whole.
@@ -119,9 +123,12 @@ export const wafMigration = defineResource({
     const observation = await observe(ctx.api, args.zoneId);
     observations(ctx).set(args.zoneId, observation);
     const { next, shown, assessmentDigest } = assess(observation, requestOf(args));
-    // The update knows from its record whether the zone was finished before Cloudflare retired the migration.
     const isDeclared = olds["zoneId"] === args.zoneId && olds["target"] === args.target;
-    if (observation.state.phase === "retired" && args.target !== "assessed" && isDeclared) return {};
+    // What was finished before Cloudflare retired the migration stays as it's recorded. The update knows that.
+    const { assessment } = olds;
+    const wasFinished =
+      args.target !== "assessed" || (isJsonObject(assessment) && assessment["state"] === "finished");
+    if (observation.state.phase === "retired" && isDeclared && wasFinished) return {};
     const findings = { computed: { assessment: shown, assessmentDigest } };
     if (next.kind === "refuse") {
       const { property, reason } = next;

@@ -220,7 +220,7 @@ export interface PageShieldPolicyArgs {
   /**
    * The requests that the policy covers, in Cloudflare's Rules language: `http.host eq "www.example.com"`. An invalid
    * expression fails the preview, and the message gives the position of the mistake. A field or function that
-   * Cloudflare doesn't document causes a warning. The expression is sent as written, but differences in whitespace and
+   * this version doesn't know causes a warning. The expression is sent as written, but differences in whitespace and
    * notation (`==` for `eq`) don't count as changes. Updates in place.
    */
   readonly expression: pulumi.Input<string>;
@@ -244,7 +244,8 @@ export interface PageShieldPolicyArgs {
   /**
    * What to do if the zone already has an equal policy, or one with the same description. `"ifEqual"` adopts a policy
    * that's equal in every field, `"takeOver"` adopts the policy with this description and changes what differs, and
-   * `"never"` always fails. A forced replacement requires `"ifEqual"` or `"takeOver"`: with `"never"`, it fails because
+   * `"never"` fails if there's an equal one. Otherwise, one with the same description stays beside the new policy, and a
+   * warning names it. A forced replacement requires `"ifEqual"` or `"takeOver"`: with `"never"`, it fails because
    * the resource's own policy still exists. Changing it writes nothing.
    *
    * @defaultValue `"ifEqual"`
@@ -304,7 +305,7 @@ export interface PageShieldPolicyArgs {
  * @throws If the expression or the CSP is invalid.
  * @throws If the zone already has such a policy and it can't be adopted.
  *
- * @see https://developers.cloudflare.com/page-shield/policies/
+ * @see https://developers.cloudflare.com/client-side-security/rules/
  * @see `POST /zones/{zone_id}/page_shield/policies`
  * @see `GET /zones/{zone_id}/page_shield/policies/{policy_id}`
  * @see `PUT /zones/{zone_id}/page_shield/policies/{policy_id}`

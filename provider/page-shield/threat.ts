@@ -24,7 +24,7 @@ export function isReported({ urlReportedMalicious, domainReportedMalicious }: Li
   return urlReportedMalicious === true || domainReportedMalicious === true;
 }
 
-/** Cloudflare calls a script with a lower score malicious: https://developers.cloudflare.com/page-shield/detection/monitor-connections-scripts/ */
+/** Cloudflare calls a script with a lower score malicious: https://developers.cloudflare.com/client-side-security/detection/monitor-connections-scripts/ */
 export const MALICIOUS_BELOW = 10;
 
 export type Threat = "malicious" | "suspicious";

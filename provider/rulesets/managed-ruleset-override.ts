@@ -10,6 +10,7 @@ import { LOCK } from "../runtime/locks";
 import { omitAbsent, canonicalJson, pick, sameJson, type JsonObject } from "../basics/json";
 import { defineResource } from "../runtime/resource";
 import { HIDDEN } from "../runtime/hidden";
+import { warnBeforeMigration } from "./before-migration";
 import { compareLive } from "./compare-live";
 import { adoptionOf, chooseExisting, recordOnFailure, takeOver } from "./adoption";
 import * as declared from "./arguments";
@@ -91,6 +92,8 @@ const args = z.object({
   categories: declared.categories.exactOptional(),
   rules: declared.rules.exactOptional(),
   action: declared.action.exactOptional(),
+  allRulesEnabled: z.boolean().exactOptional(),
+  matchedData: declared.matchedData.exactOptional(),
   exceptions: declared.exceptions.exactOptional(),
   adopt: adopt.exactOptional(),
   onDestroy: z.enum(["restore", "remove", "keep"]).exactOptional(),
@@ -239,6 +242,7 @@ export const managedRulesetOverride = defineResource({
       );
     const isNew = olds["zoneId"] !== args.zoneId;
     const existing = isNew ? await chooseExisting(ctx, args, prepared, found) : undefined;
+    if (isNew && existing === undefined) await warnBeforeMigration(ctx, args);
     const other = duplicateInProgram(ctx, args, prepared);
     const isOther = ({ id, ref }: ZoneRule): boolean =>
       ref !== olds["ref"] && id !== existing?.rule.id && ctx.holding(id) === undefined;
@@ -463,7 +467,7 @@ export interface ManagedRulesetOverrideArgs {
   /**
    * The requests that the ruleset inspects, in Cloudflare's Rules language, such as `http.host eq "www.example.com"`.
    * At most 4,096 characters. An expression that Cloudflare can't parse fails the preview, and the message says where
-   * the mistake is. A field or function that Cloudflare doesn't document causes a warning. Differences in notation
+   * the mistake is. A field or function that this version doesn't know causes a warning. Differences in notation
    * (whitespace, `==` for `eq`) don't count as changes. The default selects all requests. Updates in place.
    * @defaultValue `"true"`
    */
@@ -535,6 +539,17 @@ export interface ManagedRulesetOverrideArgs {
    */
   readonly action?: pulumi.Input<LiteralUnion<declared.RuleAction>>;
   /**
+   * Turns all rules of the ruleset on or off, instead of their own defaults. `categories`, `rules` and the tags that
+   * `owasp` turns off take precedence over it. Updates in place.
+   * @defaultValue each rule's own default
+   */
+  readonly allRulesEnabled?: pulumi.Input<boolean>;
+  /**
+   * Logs the part of a request that matched a rule, encrypted with your public key: payload logging. It's sent only if
+   * you set it; a key that someone else set is kept. Updates in place.
+   */
+  readonly matchedData?: pulumi.Input<declared.MatchedDataArgs>;
+  /**
    * Requests that skip managed rules. Each exception is a skip rule. The skip rules stay in this order, immediately
    * before the deployment, and are removed with it. Updates in place.
    */
@@ -561,6 +576,9 @@ export interface ManagedRulesetOverrideArgs {
  * The resource owns one execute rule of the zone's entry point ruleset, and the skip rules of its exceptions. Each
  * request writes a single rule and the entry point is never replaced, so all other rules in the zone keep their IDs,
  * order and content, no matter who created them.
+ *
+ * In a zone that can still migrate from the previous WAF, migrate first: the migration's exceptions come after the rules
+ * that the zone has, and have no effect on them. The preview of a new deployment warns about it.
  *
  * Token permissions: Zone WAF Read and Account Rulesets Read to preview and refresh; Zone WAF Write and Account
  * Rulesets Read to update and destroy.

@@ -43,11 +43,12 @@ const policy = members({
   expression: z.string(),
   value: z.string(),
   /**
-   * For an enforced policy, how many of the active scripts on its pages it doesn't allow, and the first few of them.
-   * Null if only a browser can decide.
+   * For an enforced policy, how many of the active scripts on its pages it doesn't allow, how many of them are
+   * malicious, and the first few of the others or, if there are none, of the malicious ones. Null if only a browser can
+   * decide.
    */
   wouldBlock: z
-    .strictObject({ count: z.int(), seen: z.int(), scripts: z.array(z.string()) })
+    .strictObject({ count: z.int(), malicious: z.int(), seen: z.int(), scripts: z.array(z.string()) })
     .nullable()
     .exactOptional(),
   stack,
@@ -77,6 +78,8 @@ const scripts = members({
   malicious: z.int(),
   /** The number of other scripts with a score below 50. */
   suspicious: z.int(),
+  /** The number of malicious and suspicious scripts that an enforced policy blocks. */
+  maliciousBlocked: z.int(),
   /** The number of scripts without a score. They may be malicious. */
   notScored: z.int(),
   /** The number of scripts that the inventory doesn't approve. Null without an inventory. */
@@ -111,6 +114,8 @@ const deployment = members({
       expression: z.string(),
       /** What the exception skips: `all` for the whole deployment, or the number of its rules that are skipped. */
       skips: z.union([z.literal("all"), z.int()]),
+      /** Present if the requests that the exception matches aren't logged. */
+      logging: z.literal(false).exactOptional(),
       /**
        * Whether the exception stops the whole deployment for the requests that it matches. Skipping the rule that
        * compares the OWASP score is enough.
@@ -118,6 +123,8 @@ const deployment = members({
       stops: z.boolean(),
     }),
   ),
+  /** Present if the part of a request that matched a rule is logged, encrypted. */
+  payloadLogging: z.literal(true).exactOptional(),
   effect: cell(
     members({
       name: z.string(),
@@ -151,6 +158,10 @@ const job = members({
    * credential.
    */
   destination: z.string(),
+  /** Present if attack traffic that DDoS protection handles isn't pushed. */
+  filterAttackTraffic: z.literal(true).exactOptional(),
+  /** The ID of the transformer, which may drop log lines. */
+  transformerId: z.number().exactOptional(),
   lastComplete: z.string().exactOptional(),
   lastError: z.string().exactOptional(),
   /** Cloudflare's error message, without anything that may be a credential. */
@@ -163,13 +174,14 @@ export type SurveyedJob = z.infer<typeof job>;
 export const TASKS = [
   "maliciousScript",
   "unapprovedScript",
+  "paused",
   "noManagedRuleset",
   "readyToMigrate",
+  "blockedMigration",
   "blockingPolicy",
   "failingJob",
   "owaspOff",
   "pageShieldOff",
-  "blockedMigration",
 ] as const;
 export type TaskKind = (typeof TASKS)[number];
 
@@ -180,6 +192,10 @@ const taskShape = {
   /** What to do, as a sentence. */
   text: z.string(),
   onPaymentPage: z.boolean(),
+  /** A TypeScript statement that does it, in a program where `zone` is the zone's name and `zoneId` its ID. */
+  code: z.string().exactOptional(),
+  /** A command to begin with. Replace `<zone ID>`. */
+  command: z.string().exactOptional(),
 };
 const task = members(taskShape);
 export type Task = z.infer<typeof task>;
@@ -268,7 +284,7 @@ export const zone = members({
 });
 export type Zone = z.infer<typeof zone>;
 
-const namespaceShape = { id: z.string(), title: z.string() };
+const namespaceShape = { id: z.string(), title: z.string(), jurisdiction: z.string().exactOptional() };
 const keys = cell(members({ count: z.int(), more: z.boolean() }));
 export type NamespaceKeys = z.infer<typeof keys>;
 const namespace = members({
@@ -344,7 +360,7 @@ const headShape = {
     members({
       /** The permission, such as `Page Shield Read`. */
       right: z.string(),
-      /** Where to grant it: `Page Shield Read (in the dashboard: Zone > Page Shield > Read)`. */
+      /** Where to grant it: `Page Shield Read (in the dashboard: Zone > Client-side security > Read)`. */
       where: z.string(),
       /** How many zones or accounts have a part that couldn't be read. */
       zones: z.int(),
@@ -362,8 +378,14 @@ const headShape = {
   paymentPages: z.array(z.string()),
   /** The numbers of zones, policies, scripts and jobs, by chart and bar. */
   totals: z.record(z.string(), z.record(z.string(), z.int())),
-  /** The most urgent tasks of all zones, at most 100. */
-  first: z.array(members({ ...taskShape, zoneId: z.string(), zone: z.string() })),
+  /** The most urgent tasks of all zones, at most 100. Each is listed once, with how many zones have it, and the first 20. */
+  first: z.array(
+    members({
+      ...taskShape,
+      zoneCount: z.int(),
+      zones: z.array(members({ id: z.string(), name: z.string() })),
+    }),
+  ),
   /** How many zones have each kind of task. */
   taskCounts: z.partialRecord(z.enum(TASKS), z.int()),
 };
