@@ -130,7 +130,7 @@ function blockedBy(
   if (parseForeignCsp(policy.value) === undefined) return null; // Cloudflare holds a policy that it would no longer accept.
   const { seen, scripts: all } = wouldBlockOf(policy, { script: active, connection: undefined });
   if (all === undefined) return null;
-  const harmless = active.filter((each) => !isThreat(each, PAGE_SHIELD.MALICIOUS_BELOW_SCORE));
+  const harmless = active.filter((each) => threatOf(each, PAGE_SHIELD.MALICIOUS_BELOW_SCORE) === undefined);
   const { scripts: others = all } = wouldBlockOf(policy, { script: harmless, connection: undefined });
   const malicious = all.count - others.count;
   return { count: all.count, malicious, seen, scripts: [...(others.count > 0 ? others : all).urls] };
