@@ -2,7 +2,7 @@ import { adopt, RENAME_HINT } from "../runtime/adoption";
 import { changesInWords, changesOf } from "../runtime/changes";
 import type { Context, Findings } from "../runtime/lifecycle";
 import { omit, ownMember, sameJson, type JsonObject } from "../basics/json";
-import { samePlace, shownDestination } from "./destination-text";
+import { hidesCredentials, samePlace, shownDestination } from "./destination-text";
 import { scopeName, scopeOf } from "./job-api";
 import { jobLabel, type JobArgs } from "./job-args";
 import { hasSameIdentity, jobFromApi, type Job } from "./job";
@@ -63,9 +63,11 @@ export function adoptionOf(
 function shownJob(args: JobArgs, job: Job, allFields: readonly string[] | undefined): JsonObject {
   const exists = jobFromApi(args, job, { allFields, strict: true });
   const names = Object.keys({ ...args, ...exists }).filter((name) => !SECRETS.includes(name));
-  // Cloudflare may omit a credential, but the job may also have none, or another recipient's.
-  const isSamePlace = job.destination === "" || samePlace(job.destination, args.destinationConf);
-  const found = isSamePlace ? exists.destinationConf : job.destination;
+  const { destination } = job;
+  // Cloudflare may mask a credential. If it shows none, the job may have none, and the program adds one.
+  const isHidden = destination === "" || hidesCredentials(destination);
+  const isSamePlace = isHidden || samePlace(destination, args.destinationConf);
+  const found = isSamePlace ? exists.destinationConf : destination;
   const [shown, declared] = [found, args.destinationConf].map(shownDestination);
   const isElsewhere = found !== args.destinationConf;
   const how = isSamePlace ? "with different credentials" : "with another credential or tenant";

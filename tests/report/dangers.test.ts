@@ -86,7 +86,7 @@ describe("dangers of renaming a Page Shield resource:", () => {
       ["delete old"],
       [
         stepOf("delete", "PageShieldPolicy", "old", { old: policy }),
-        created("PageShieldPolicy", "new", policy),
+        created("PageShieldPolicy", "new", { ...policy, ...found() }),
       ],
     ],
     [
