@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { marked } from "marked";
 import { LONG } from "../support/long";
 import { schemaProblems } from "../support/published";
-import { visit } from "../support/operation";
-import { raw } from "../support/scenario";
+import { rawSend, visit } from "../support/operation";
 import { Desk } from "./support";
 
 let desk: Desk;
@@ -335,7 +334,7 @@ describe("edgeguard inventory check", () => {
 /** Scripts of a zone with this URL, as the API returns them. */
 async function scriptsOf(zone: string, url: string): Promise<[{ id: string; hash: string }]> {
   const path = `/zones/${zone}/page_shield/scripts?urls=${encodeURIComponent(url)}`;
-  return (await raw(desk.api, "GET", path)).result as [{ id: string; hash: string }];
+  return (await rawSend(desk.api, "GET", path)).result as [{ id: string; hash: string }];
 }
 
 describe("the evidence", () => {
@@ -460,7 +459,7 @@ describe("the evidence", () => {
 
   test("calls no script harmless or unchanged if the Cloudflare plan has no scores and hashes", async () => {
     const { blog } = desk.api.zones;
-    await raw(desk.api, "PUT", `/zones/${blog}/page_shield`, { enabled: true });
+    await rawSend(desk.api, "PUT", `/zones/${blog}/page_shield`, { enabled: true });
     visit(desk.api, blog);
     desk.write(FILE, "version: 1\nscripts: []\n");
     await inventory("propose", "--zone", blog);

@@ -196,10 +196,16 @@ function recordedOf(id: string, inputs: JsonObject, outputs: JsonObject): Record
   };
 }
 
+/** The API's answer to a plain request. */
+export interface RawAnswer {
+  readonly success: boolean;
+  readonly result: unknown;
+  readonly errors?: unknown;
+}
+
 /** Reads from the API without the code under test. */
-export async function rawGet(api: Pick<LocalApi, "url">, path: string): Promise<Record<string, unknown>> {
-  const response = await fetch(api.url + path, { headers: { authorization: "Bearer local-token" } });
-  return (await response.json()) as Record<string, unknown>;
+export function rawGet(api: Pick<LocalApi, "url">, path: string): Promise<RawAnswer> {
+  return rawSend(api, "GET", path);
 }
 
 /** Lets visitors load a zone's scripts now: the seeded detections are older than a script inventory accepts. */
@@ -209,13 +215,13 @@ export function visit(api: Pick<LocalApi, "snapshot" | "detect">, zone: string):
   api.detect(zone, { scripts: scripts.map(({ id }) => ({ id, last_seen_at })) });
 }
 
-/** Sends a change without the code under test, like the dashboard or another tool. */
+/** Sends a request without the code under test, like the dashboard or another tool. */
 export async function rawSend(
   api: Pick<LocalApi, "url">,
   method: string,
   path: string,
   body?: unknown,
-): Promise<Record<string, unknown>> {
+): Promise<RawAnswer> {
   const response = await fetch(api.url + path, {
     method,
     headers: {
@@ -225,7 +231,19 @@ export async function rawSend(
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const text = await response.text();
-  return (text === "" ? {} : JSON.parse(text)) as Record<string, unknown>;
+  return text === "" ? { success: response.ok, result: null } : (JSON.parse(text) as RawAnswer);
+}
+
+/** Sends a request that has to succeed. Returns its result. */
+export async function mustSend(
+  api: Pick<LocalApi, "url">,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<unknown> {
+  const answer = await rawSend(api, method, path, body);
+  if (!answer.success) throw new Error(`${method} ${path} was refused: ${JSON.stringify(answer)}`);
+  return answer.result;
 }
 
 /** Method and path of each request, without the zone's page_shield prefix. */
