@@ -7,6 +7,7 @@ import type { Host } from "./host";
 import { checkInputs, type CheckFailure } from "./inputs";
 import type { AboutResource, Args, Findings, Lifecycle, LiveChecks, Rule } from "./lifecycle";
 import { liveFindings } from "./live";
+import { UnmanagedMembers } from "./unmanaged";
 import { namesOfSecrets } from "./secrets";
 import { hasUnknown, UNKNOWN } from "./engine-values";
 import { inSeries } from "../basics/words";
@@ -44,7 +45,8 @@ export async function check(
   const problems: CheckFailure[] = [...failures];
   const collected = new Collected();
   const { skipped } = collected;
-  const about = { ...resource.about(news), skipped };
+  const unmanaged = new UnmanagedMembers();
+  const about = { ...resource.about(news), skipped, unmanaged };
   const add = (findings: Findings): void => {
     const { computed = {}, failures: wrong = [], adopts } = findings;
     Object.assign(inputs, pick(computed, resource.computedInputs));
@@ -110,6 +112,7 @@ export async function check(
   }
   // 7. What was found, for a resource that the update may change: also if it couldn't look whether it will.
   if (!same || collected.hasPendingWork || skipped.length > 0) {
+    collected.add({ found: unmanaged.outputs(inputs) });
     const { members, record } = await collected.impact(host, olds, pick(inputs, namesOfSecrets(news)));
     inputs[IMPACT] = news[HIDDEN.savedPlan] === true ? UNKNOWN : record;
     host.tell(lifecycle.messages?.(members, { name: about.name, args: inputs }) ?? {});
