@@ -470,6 +470,7 @@ function computedOutputs(
   allFields: readonly string[] | undefined,
 ): Computed {
   const { errorMessage, ...health } = job.health;
+  ctx.noteUnmanaged(unmanagedOf(args, job));
   return {
     ...health,
     ...(errorMessage === undefined ? {} : { errorMessage: ctx.api.quote(errorMessage) }),

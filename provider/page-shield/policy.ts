@@ -583,6 +583,7 @@ async function listAll(ctx: Context, zone: string): Promise<readonly Policy[]> {
 async function readOne(ctx: Context, zone: string, id: string): Promise<Policy> {
   const found = await readPolicy(ctx.api, zone, id);
   enabledMember(ctx, zone).noteShown(found.form);
+  ctx.noteUnmanaged(found.policy.extra ?? {});
   return canonicalPolicy(found);
 }
 

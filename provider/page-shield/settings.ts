@@ -257,6 +257,7 @@ interface ZoneSettings extends Pick<SettingsAnswer, "reportingMember"> {
 
 async function readZoneSettings(ctx: Context, zone: string): Promise<ZoneSettings> {
   const { settings, reportingMember } = await readSettings(ctx.api, zone);
+  ctx.noteUnmanaged(settings.extra ?? {});
   const { enabled, useReportingEndpoint, useConnectionUrlPath, updatedAt } = settings;
   const values = omitAbsent({ enabled, useReportingEndpoint, useConnectionUrlPath });
   return { values, updatedAt, reportingMember };

@@ -328,6 +328,7 @@ export const managedRulesetOverride = defineResource({
     if (owned === undefined) return undefined;
     const { found, rule } = owned;
     const { deploys } = rule;
+    ctx.noteUnmanaged(unmanagedOf(rule));
     const managed = await readDeployedRuleset(ctx, state.accountId, rule);
     const isOtherRuleset = deploys !== undefined && deploys.rulesetId !== state.rulesetId;
     const versions: string[] = [];

@@ -307,3 +307,17 @@ const SERVER_MEMBERS = ["id", "version", "last_updated", "categories", "position
 export function definitionOf(raw: JsonObject): JsonObject {
   return omit(raw, SERVER_MEMBERS);
 }
+
+const RULE_MEMBERS = ["ref", "action", "expression", "description", "enabled", "action_parameters"];
+/** What a rule executes or skips. */
+const PARAMETERS = ["id", "version", "overrides", "ruleset", "rulesets", "rules"];
+
+/** Returns the members of a rule that no argument sets. */
+export function unmanagedOf({ raw }: ZoneRule): JsonObject {
+  const parameters = isJsonObject(raw["action_parameters"]) ? raw["action_parameters"] : {};
+  const named = Object.entries(omit(parameters, PARAMETERS)).map(([name, given]) => [
+    `action_parameters.${name}`,
+    given,
+  ]);
+  return { ...omit(definitionOf(raw), RULE_MEMBERS), ...Object.fromEntries(named) };
+}
