@@ -39,6 +39,7 @@ const LOOKS: Readonly<Record<string, BrowserContextOptions>> = {
   dark: { ...DESKTOP, colorScheme: "dark" },
   tablet: { viewport: { width: 820, height: 1180 } },
   phone: { viewport: { width: 390, height: 844 } },
+  wide: { viewport: { width: 1400, height: 900 } },
 };
 
 const problems: string[] = [];
@@ -184,6 +185,55 @@ async function checkAccess(page: Page, what: string): Promise<void> {
     problems.push(`${what}: ${impact ?? ""} ${id}, ${help}: ${nodes[0]?.html ?? ""}`);
 }
 
+/** No line breaks inside a word: only after it, or after a dot, slash or hyphen. Names longer than a line may break. */
+async function checkWords(page: Page, what: string): Promise<void> {
+  const broken = await page.evaluate((longest) => {
+    const found: string[] = [];
+    const texts = document.createTreeWalker(document.querySelector("dialog[open]") ?? document.body, 4);
+    while (texts.nextNode() !== null) {
+      const { currentNode: node } = texts;
+      if (node.parentElement?.closest("script, style, pre, .skip") !== null) continue;
+      if (node.parentElement.textContent.includes("alert(")) continue; // The name that is markup has no place to break.
+      for (const { index, 0: word } of node.textContent?.matchAll(/[\p{L}\p{N}]+/gu) ?? []) {
+        if (word.length > longest) continue;
+        const range = document.createRange();
+        range.setStart(node, index);
+        range.setEnd(node, index + word.length);
+        const tops = [...range.getClientRects()].map(({ top }) => Math.round(top));
+        if (new Set(tops).size > 1) found.push(word);
+      }
+    }
+    return [...new Set(found)];
+  }, LONGEST_WORD);
+  expect(broken.length === 0, `${what}: broken inside: ${broken.join(", ")}`);
+}
+
+/** An ID of Cloudflare, which fits into a line of a phone. */
+const LONGEST_WORD = 32;
+
+/** The first list offers all tasks, with their number, and a task of several zones opens to its zones and its code. */
+async function openTasks(page: Page, look: string): Promise<void> {
+  const list = page.locator(".first > div > ol");
+  const more = page.getByRole("button", { name: /^Show all [\d,]+$/ }).first();
+  const count = Number((await more.innerText()).replace(/\D/g, ""));
+  await more.click();
+  const rows = await list.locator("> li").count();
+  expect(rows === count, `${look}: offers ${count} tasks and shows ${rows}`);
+  const several = list
+    .locator("> li", { has: page.getByText(/^\d+ zones$/) })
+    .filter({ hasText: "Code" })
+    .first();
+  const zones = Number(/^\d+/.exec(await several.locator("summary").first().innerText())?.[0]);
+  for (const summary of await several.locator("summary").all()) await summary.click();
+  const links = await several.locator("ul a").count();
+  expect(links === zones, `${look}: lists ${links} of ${zones} zones`);
+  const code = await several.locator("pre").innerText();
+  expect(code.split("\n").length === zones + 4, `${look}: has other code than for ${zones} zones: ${code}`);
+  await several.scrollIntoViewIfNeeded();
+  await checkWords(page, `${look}, tasks`);
+  await picture(page, `${look}-tasks`);
+}
+
 async function lookAt(
   browser: Browser,
   written: Written,
@@ -217,7 +267,9 @@ async function lookAt(
       );
     }
   await checkAccess(page, look);
+  if (look in LOOKS) await checkWords(page, look);
   await picture(page, `${look}-zones`, true);
+  if (look in LOOKS) await openTasks(page, look);
   await page.close();
 }
 
@@ -276,6 +328,7 @@ async function readParts(browser: Browser, written: Written): Promise<void> {
       `${look}: opens another zone`,
     );
     await checkAccess(page, `${look}, a zone`);
+    await checkWords(page, `${look}, a zone`);
     await picture(page, `${look}-zone`);
     await part.getByRole("link", { name: "Next" }).focus();
     await page.keyboard.press("Enter");

@@ -2,7 +2,6 @@ import { ApiError, mayHaveBeenApplied } from "../api/errors";
 import { backoffMs, RETRY } from "../api/retry";
 import { MIGRATION } from "../limits/index";
 import { PartialFailure, type Context } from "../runtime/lifecycle";
-import { withMachineLock } from "../runtime/machine-lock";
 import { pluralize } from "../basics/words";
 import { sameJson } from "../basics/json";
 import { assess, type Assessment, type MigrationRequest, type NextStep } from "./assessment";
@@ -73,8 +72,7 @@ export async function advance(start: MigrationRun): Promise<Computed> {
         "someone else just advanced the zone's migration, so this update won't send anything",
       );
 
-    const lock = `${ctx.settings.baseUrl.replace(/\/+$/, "")}/zones/${zoneId}`;
-    const sent = await withMachineLock(lock, ctx, () => send(run, next, attempt));
+    const sent = await send(run, next, attempt);
     if (typeof sent !== "number") return await waitForTarget(sent, "the step was sent");
     if (attempt === MAX_ATTEMPTS) {
       throw new Error(

@@ -126,7 +126,7 @@ function stepsOf(
   return [...(mayValidate ? [step("validation")] : []), step("finished")];
 }
 
-/** Decides what the next update does. No other code decides whether a step is sent. */
+/** Decides what the next update does. `advance` may still wait instead of sending it. */
 function decide(
   observation: Observation,
   { target, plan, confirm }: MigrationRequest,

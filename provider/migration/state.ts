@@ -25,6 +25,9 @@ export interface MigrationState {
 export const TARGETS = ["assessed", "validation", "finished"] as const;
 export type Target = (typeof TARGETS)[number];
 
+/** What a `WafMigration` claims if its target is more than an assessment. Other resources look for this claim. */
+export const stepIn = (zoneId: string): string => `step in ${zoneId}`;
+
 export const RETIRED: MigrationState = { phase: "retired" };
 
 /**

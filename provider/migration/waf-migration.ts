@@ -9,7 +9,7 @@ import { computed, recordOf, stateOf, withArrival, type HistoryEntry } from "./r
 import { configuration, toWire, type MigrationRule } from "./rules";
 import { readEntryPoint, readState } from "./api";
 import { isDeployed, observe, type Observation } from "./observation";
-import { isFurther, stateText, TARGETS, type Target } from "./state";
+import { isFurther, stateText, stepIn, TARGETS, type Target } from "./state";
 import { PartialFailure, type Context } from "../runtime/lifecycle";
 import { defineResource } from "../runtime/resource";
 import { hasUnknown, UNKNOWN } from "../runtime/engine-values";
@@ -81,6 +81,10 @@ export const wafMigration = defineResource({
     {
       by: ["zoneId"],
       of: ({ zoneId }) => [{ key: zoneId, clash: `both migrate zone ${zoneId}. Keep one of them` }],
+    },
+    {
+      by: ["zoneId", "target"],
+      of: ({ zoneId, target }) => (target === "assessed" ? [] : [{ key: stepIn(zoneId) }]),
     },
   ],
   lostOnHandOver: "The migration's history starts over; an alias would have kept it.",

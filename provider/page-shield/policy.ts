@@ -244,7 +244,8 @@ export interface PageShieldPolicyArgs {
   /**
    * What to do if the zone already has an equal policy, or one with the same description. `"ifEqual"` adopts a policy
    * that's equal in every field, `"takeOver"` adopts the policy with this description and changes what differs, and
-   * `"never"` always fails. A forced replacement requires `"ifEqual"` or `"takeOver"`: with `"never"`, it fails because
+   * `"never"` fails if there's an equal one. Otherwise, one with the same description stays beside the new policy, and a
+   * warning names it. A forced replacement requires `"ifEqual"` or `"takeOver"`: with `"never"`, it fails because
    * the resource's own policy still exists. Changing it writes nothing.
    *
    * @defaultValue `"ifEqual"`

@@ -10,6 +10,7 @@ import { LOCK } from "../runtime/locks";
 import { omitAbsent, canonicalJson, pick, sameJson, type JsonObject } from "../basics/json";
 import { defineResource } from "../runtime/resource";
 import { HIDDEN } from "../runtime/hidden";
+import { warnBeforeMigration } from "./before-migration";
 import { compareLive } from "./compare-live";
 import { adoptionOf, chooseExisting, recordOnFailure, takeOver } from "./adoption";
 import * as declared from "./arguments";
@@ -239,6 +240,7 @@ export const managedRulesetOverride = defineResource({
       );
     const isNew = olds["zoneId"] !== args.zoneId;
     const existing = isNew ? await chooseExisting(ctx, args, prepared, found) : undefined;
+    if (isNew && existing === undefined) await warnBeforeMigration(ctx, args);
     const other = duplicateInProgram(ctx, args, prepared);
     const isOther = ({ id, ref }: ZoneRule): boolean =>
       ref !== olds["ref"] && id !== existing?.rule.id && ctx.holding(id) === undefined;
@@ -562,6 +564,9 @@ export interface ManagedRulesetOverrideArgs {
  * The resource owns one execute rule of the zone's entry point ruleset, and the skip rules of its exceptions. Each
  * request writes a single rule and the entry point is never replaced, so all other rules in the zone keep their IDs,
  * order and content, no matter who created them.
+ *
+ * In a zone that can still migrate from the previous WAF, migrate first: the migration's exceptions come after the rules
+ * that the zone has, and have no effect on them. The preview of a new deployment warns about it.
  *
  * Token permissions: Zone WAF Read and Account Rulesets Read to preview and refresh; Zone WAF Write and Account
  * Rulesets Read to update and destroy.

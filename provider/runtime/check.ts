@@ -144,7 +144,7 @@ function clashes(
   const found = known.flatMap((rule) => rule.of(pick(inputs, rule.by) as Args)); // It reads no others.
   return found.flatMap(({ key, clash, warnOnly = false }) => {
     const first = host.record.declare(`${type} ${key}`, { name, holder });
-    if (first.holder === holder) return [];
+    if (clash === undefined || first.holder === holder) return [];
     const reason = `${type} "${first.name}" and "${name}" ${clash}.`;
     if (!warnOnly) return [{ property: "", reason }];
     host.say.warn(reason);

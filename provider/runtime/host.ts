@@ -96,7 +96,7 @@ export class Host {
     return this.#probe;
   }
 
-  /** Runs work while no other resource in the program, with any provider, is running work with this key. */
+  /** Runs work while no other resource on this machine, with any provider and in any stack, is running work with this key. */
   async exclusively<T>(key: string, work: () => Promise<T>): Promise<T> {
     const options = { pause: this.#pause, say: this.say };
     // Two stacks may manage parts of one zone at the same time.
@@ -157,6 +157,7 @@ export class Host {
       holding: (id) => this.record.holding(type, id),
       isUnclaimed: (id) => [undefined, "unchanged"].includes(this.record.holding(type, id)),
       othersHold: (id) => this.record.othersHold(type, id),
+      isClaimed: (kind, key) => this.record.isDeclared(`${kind} ${key}`),
     };
   }
 

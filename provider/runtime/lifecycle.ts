@@ -73,6 +73,8 @@ export interface Context {
   isUnclaimed(id: string): boolean;
   /** Whether a resource of this type with another provider manages or reads the object with this ID, or a part of it. */
   othersHold(id: string): boolean;
+  /** Whether a resource of another type has made this claim so far. */
+  isClaimed(type: string, key: string): boolean;
   /** Waits. Ends early if the operation is aborted. */
   pause(ms: number): Promise<void>;
   /**
@@ -124,8 +126,8 @@ export interface Messages {
 /** Something that only one resource in a program may manage, and the message if two resources declare it. */
 export interface Claim {
   readonly key: string;
-  /** The text that follows `"a" and "b" …` in the message. */
-  readonly clash: string;
+  /** The text that follows `"a" and "b" …` in the message. Absent if the claim is only for other resources to see. */
+  readonly clash?: string;
   /** Whether a clash is a warning instead of an error. */
   readonly warnOnly?: boolean;
 }
@@ -259,7 +261,7 @@ interface Data<Shape extends z.ZodRawShape, Computed extends object> {
   readonly claims?: readonly ClaimRule<Args<Shape>>[];
   /** A warning about what's lost if another resource adopts the object without an alias. */
   readonly lostOnHandOver?: string;
-  /** Returns the lock key for work that this process must not do twice at the same time. */
+  /** Returns the lock key for work that must not be done twice at the same time, in this process or another. */
   lock(args: Args<Shape>): string;
 }
 

@@ -1,4 +1,4 @@
-/** Lock keys for objects that two calls in a process must not change at the same time. */
+/** Lock keys for objects that two calls must not change at the same time, in one process or in two. */
 export const LOCK = {
   /** The lock for a zone's Page Shield settings and policies. */
   pageShield: (zoneId: string) => `zone ${zoneId}`,

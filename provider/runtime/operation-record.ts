@@ -98,6 +98,11 @@ export class OperationRecord {
     return { name: first?.name ?? name, holder: first?.holder ?? holder };
   }
 
+  /** Whether a resource has declared this so far. Resources that come later in the program aren't known yet. */
+  isDeclared(what: string): boolean {
+    return this.#found(digestOf(`declaration of ${what}`)).length > 0;
+  }
+
   hold(type: string, id: string, holding: Holding): void {
     this.#enter({ by: this.#own, does: holding, of: [objectOf(type, id), partOf(type, id)] });
   }
@@ -143,7 +148,6 @@ export class OperationRecord {
     options: Pick<LockOptions, "pause" | "say">,
     work: () => Promise<T>,
   ): Promise<T> {
-    if (this.#file === undefined) return await work();
     // A dead holder is detected, and a live one may take a long time, as a migration does.
     const lock = { ...options, patienceMs: PATIENCE_MS, root: this.#root };
     return await withMachineLock(key, lock, work);

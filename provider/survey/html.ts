@@ -57,6 +57,7 @@ const MODULES = [
   "../../basics/printable",
   "../protection",
   "../readable",
+  "../equal-tasks",
   "../counts",
   "./rows",
   "./dom",

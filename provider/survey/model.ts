@@ -43,11 +43,12 @@ const policy = members({
   expression: z.string(),
   value: z.string(),
   /**
-   * For an enforced policy, how many of the active scripts on its pages it doesn't allow, and the first few of them.
-   * Null if only a browser can decide.
+   * For an enforced policy, how many of the active scripts on its pages it doesn't allow, how many of them are
+   * malicious, and the first few of the others or, if there are none, of the malicious ones. Null if only a browser can
+   * decide.
    */
   wouldBlock: z
-    .strictObject({ count: z.int(), seen: z.int(), scripts: z.array(z.string()) })
+    .strictObject({ count: z.int(), malicious: z.int(), seen: z.int(), scripts: z.array(z.string()) })
     .nullable()
     .exactOptional(),
   stack,
@@ -74,6 +75,8 @@ const scripts = members({
   seen: z.int(),
   /** The number of scripts with a score below 50 or on a threat list. */
   malicious: z.int(),
+  /** The number of malicious scripts that an enforced policy blocks. */
+  maliciousBlocked: z.int(),
   /** The number of scripts without a score. They may be malicious. */
   notScored: z.int(),
   /** The number of scripts that the inventory doesn't approve. Null without an inventory. */
@@ -160,13 +163,14 @@ export type SurveyedJob = z.infer<typeof job>;
 export const TASKS = [
   "maliciousScript",
   "unapprovedScript",
+  "paused",
   "noManagedRuleset",
   "readyToMigrate",
+  "blockedMigration",
   "blockingPolicy",
   "failingJob",
   "owaspOff",
   "pageShieldOff",
-  "blockedMigration",
 ] as const;
 export type TaskKind = (typeof TASKS)[number];
 
@@ -177,6 +181,10 @@ const taskShape = {
   /** What to do, as a sentence. */
   text: z.string(),
   onPaymentPage: z.boolean(),
+  /** A TypeScript statement that does it, in a program where `zone` is the zone's name and `zoneId` its ID. */
+  code: z.string().exactOptional(),
+  /** A command to begin with. Replace `<zone ID>`. */
+  command: z.string().exactOptional(),
 };
 const task = members(taskShape);
 export type Task = z.infer<typeof task>;
@@ -359,8 +367,14 @@ const headShape = {
   paymentPages: z.array(z.string()),
   /** The numbers of zones, policies, scripts and jobs, by chart and bar. */
   totals: z.record(z.string(), z.record(z.string(), z.int())),
-  /** The most urgent tasks of all zones, at most 100. */
-  first: z.array(members({ ...taskShape, zoneId: z.string(), zone: z.string() })),
+  /** The most urgent tasks of all zones, at most 100. Each is listed once, with how many zones have it, and the first 20. */
+  first: z.array(
+    members({
+      ...taskShape,
+      zoneCount: z.int(),
+      zones: z.array(members({ id: z.string(), name: z.string() })),
+    }),
+  ),
   /** How many zones have each kind of task. */
   taskCounts: z.partialRecord(z.enum(TASKS), z.int()),
 };

@@ -72,7 +72,9 @@ export async function readZone(reading: Reading, listed: ListedZone): Promise<Zo
     : entry;
   const accountDeployments = coveringDeployments(account, listed);
   const scripts = isReadable(found) ? found : [];
-  const hosts = (valueOf(policies) ?? []).flatMap(({ policy }) => hostsIn(policy.expression));
+  const all = (valueOf(policies) ?? []).map(({ policy }) => policy);
+  const hosts = all.flatMap(({ expression }) => hostsIn(expression));
+  const enforced = all.filter((policy) => policyEffect(policy) === "enforced");
   const zone = {
     ...listed,
     hasPaymentPages: paymentPages.inZone(found, [valueOf(listed.name) ?? "", ...hosts]),
@@ -95,7 +97,7 @@ export async function readZone(reading: Reading, listed: ListedZone): Promise<Zo
           : {}),
       })),
     ),
-    scripts: mapCell(found, (all) => summaryOf(all, reading)),
+    scripts: mapCell(found, (all) => summaryOf(all, reading, enforced)),
     deployments,
     accountDeployments,
     protection: protectionIn({ ...listed, accountDeployments, deployments }),
@@ -121,19 +123,26 @@ function blockedBy(
 ): NonNullable<Policy["wouldBlock"]> | null {
   const active = scripts.filter(({ status }) => status === "active");
   if (parseForeignCsp(policy.value) === undefined) return null; // Cloudflare holds a policy that it would no longer accept.
-  const { seen, scripts: found } = wouldBlockOf(policy, { script: active, connection: undefined });
-  return found === undefined ? null : { count: found.count, seen, scripts: [...found.urls] };
+  const { seen, scripts: all } = wouldBlockOf(policy, { script: active, connection: undefined });
+  if (all === undefined) return null;
+  const harmless = active.filter((each) => !isThreat(each, PAGE_SHIELD.MALICIOUS_BELOW_SCORE));
+  const { scripts: others = all } = wouldBlockOf(policy, { script: harmless, connection: undefined });
+  const malicious = all.count - others.count;
+  return { count: all.count, malicious, seen, scripts: [...(others.count > 0 ? others : all).urls] };
 }
 
 /** The maximum number of scripts that the survey lists per zone. It counts all of them. */
-const WORST_SCRIPTS = 10;
+const WORST_SCRIPTS = 100;
 
 function summaryOf(
   found: readonly DetectedScript[],
   { paymentPages, isApproved }: Pick<Reading, "paymentPages" | "isApproved">,
+  enforced: readonly Pick<Policy, "expression" | "value">[],
 ): Exclude<Zone["scripts"], { notReadable: unknown }> {
   const threshold = PAGE_SHIELD.MALICIOUS_BELOW_SCORE;
   const isOnPaymentPage = paymentPages.among(found);
+  const isBlocked = (each: DetectedScript): boolean =>
+    enforced.some((policy) => (blockedBy(policy, [each])?.count ?? 0) > 0);
   const malicious = found.filter((each) => isThreat(each, threshold));
   const worst = malicious
     .map((each) => ({
@@ -156,6 +165,7 @@ function summaryOf(
   return {
     seen: found.length,
     malicious: malicious.length,
+    maliciousBlocked: malicious.filter(isBlocked).length,
     notScored: found.filter(
       (each) => !isThreat(each, threshold) && isScoredBelow(each, threshold) === undefined,
     ).length,

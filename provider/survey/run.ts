@@ -8,7 +8,7 @@ import { digestOf } from "../basics/digest";
 import type { Host } from "../runtime/host";
 import { withMachineLock } from "../runtime/machine-lock";
 import { codeOf } from "../basics/files";
-import { applying, pluralize } from "../basics/words";
+import { applying, firstOf, pluralize } from "../basics/words";
 import { CommandError, InterruptedError, UnfinishedError, UsageError } from "../terminal/errors";
 import type * as InventoryFile from "../page-shield/inventory/file";
 import type * as Judge from "../page-shield/inventory/judge";
@@ -17,6 +17,7 @@ import { printToStderr, type Io } from "../terminal/io";
 import type { StatusLine } from "../terminal/status-line";
 import { VERSION } from "../version";
 import { Cells } from "./cells";
+import { linesOf, type TaskRow } from "./equal-tasks";
 import { Journal } from "./journal";
 import type { Account, AccountFacts, Head, ListedZone, Zone } from "./model";
 import type { SurveyOptions } from "./options";
@@ -26,7 +27,7 @@ import { countKeys, readAccount } from "./read-account";
 import { readZone, type Reading } from "./read-zone";
 import { mapCell, valueOf } from "./readable";
 import { readStacks, type Stacks } from "./stacks";
-import { headOf } from "./totals";
+import { headOf, MOST_FIRST } from "./totals";
 import { isRefused, RefusedRights, trialZones } from "./trial";
 import { FILE_NAMES, writeFiles } from "./write";
 import { listZones } from "./zones";
@@ -324,10 +325,22 @@ function summary(head: Head, files: readonly string[], stacks: Stacks | undefine
     missingRights.length > 0 && "Not readable with this token:",
     ...missingRights.map((each) => `  - ${each.where}: ${scopeText(each)}`),
     first.length > 0 && "What to do first:",
-    ...first.slice(0, SHOWN).map(({ zone, text }) => `  - ${zone}: ${text}`),
+    ...first.slice(0, SHOWN).flatMap(taskLines),
+    first.length > SHOWN &&
+      `  - and ${first.length < MOST_FIRST ? "" : "at least "}${first.length - SHOWN} more, which survey.html lists`,
     stacks !== undefined && managedLine(managed, unmanaged),
   );
 }
+
+function taskLines(row: TaskRow): string[] {
+  const names = row.zones.map(({ name }) => name);
+  const all = firstOf(names, NAMED);
+  const zones = row.zoneCount === 1 ? all : `${pluralize(row.zoneCount, "zone")} (${all})`;
+  return [`  - ${zones}: ${row.text}`, ...linesOf(row).map((line) => `      ${line}`)];
+}
+
+/** A row names this many zones. */
+const NAMED = 3;
 
 function managedLine(managed: number, unmanaged: number): string {
   const start = `Pulumi manages ${pluralize(managed, "object")}`;

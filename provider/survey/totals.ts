@@ -2,17 +2,16 @@ import { RIGHTS } from "./cells";
 import { add, COUNTS, managed } from "./counts";
 import { CHARTS, SURVEY_VERSION, type Chart, type Head, type NotReadable, type Zone } from "./model";
 import { isNotReadable, valueOf } from "./readable";
-import { byUrgency } from "./tasks";
+import { EqualTasks } from "./equal-tasks";
 import { VERSION } from "../version";
 
 /** The properties of a survey's head that aren't computed from its zones. */
 export type HeadFacts = Pick<Head, "at" | "accounts" | "stacks" | "paymentPages">;
 
-const MOST_FIRST = 100;
-/** The maximum size of a buffer of tasks. When it's exceeded, only the most urgent ones are kept. */
-const BUFFER = 1_000;
+export const MOST_FIRST = 100;
+const MOST_ZONES = 20;
 
-/** Computes a survey's totals. Keeps only the most urgent tasks in memory. */
+/** Computes a survey's totals. */
 export async function headOf(facts: HeadFacts, zones: AsyncIterable<Zone>): Promise<Head> {
   const charts = (Object.keys(CHARTS) as Chart[]) // They're named there.
     .filter((chart) => chart !== "managed" || facts.stacks.length > 0);
@@ -31,7 +30,7 @@ export async function headOf(facts: HeadFacts, zones: AsyncIterable<Zone>): Prom
     );
   }
   const taskCounts: Head["taskCounts"] = {};
-  let first: Head["first"] = [];
+  const first = new EqualTasks(MOST_ZONES);
   let zoneCount = 0;
   for await (const zone of zones) {
     zoneCount += 1;
@@ -39,9 +38,7 @@ export async function headOf(facts: HeadFacts, zones: AsyncIterable<Zone>): Prom
     missing.note("zones", refusedParts(zone));
     for (const kind of new Set(zone.tasks.map((each) => each.kind)))
       taskCounts[kind] = (taskCounts[kind] ?? 0) + 1;
-    const name = valueOf(zone.name) ?? zone.id;
-    first.push(...zone.tasks.map((each) => ({ ...each, zoneId: zone.id, zone: name })));
-    if (first.length > BUFFER) first = mostUrgent(first);
+    first.add(zone, valueOf(zone.name) ?? zone.id);
   }
   return {
     version: SURVEY_VERSION,
@@ -53,13 +50,9 @@ export async function headOf(facts: HeadFacts, zones: AsyncIterable<Zone>): Prom
     stacks: facts.stacks,
     paymentPages: facts.paymentPages,
     totals: Object.fromEntries(totals),
-    first: mostUrgent(first),
+    first: first.list().slice(0, MOST_FIRST),
     taskCounts,
   };
-}
-
-function mostUrgent(tasks: Head["first"]): Head["first"] {
-  return tasks.sort(byUrgency).slice(0, MOST_FIRST);
 }
 
 /** Returns the parts of a zone that couldn't be read because of a missing permission. */

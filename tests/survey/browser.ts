@@ -12,7 +12,10 @@ class FakeElement {
   constructor(readonly tag: string) {}
 
   get textContent(): string {
-    return this.children.map((each) => (typeof each === "string" ? each : each.textContent)).join("\n");
+    const texts = this.children.map((each) =>
+      typeof each === "string" ? each : each.tag === "wbr" ? "wbr" : each.textContent,
+    );
+    return texts.join("\n").replaceAll("\nwbr\n", "");
   }
   set textContent(text: string) {
     this.children = [text];

@@ -171,7 +171,8 @@ const isBad = (each: Raw): boolean =>
   each["url_reported_malicious"] === true;
 const isOnPaymentPage = (each: Raw): boolean => String(each["host"]).startsWith("checkout.");
 
-function expectedScripts(seen: readonly Raw[]) {
+/** @param enforced the enforced policies. */
+function expectedScripts(seen: readonly Raw[], enforced: readonly Raw[]) {
   const threats = (each: Raw): unknown[] => [
     ...z.array(z.string()).parse(each["malicious_domain_categories"] ?? []),
     ...z.array(z.string()).parse(each["malicious_url_categories"] ?? []),
@@ -179,6 +180,9 @@ function expectedScripts(seen: readonly Raw[]) {
   return {
     seen: seen.length,
     malicious: seen.filter(isBad).length,
+    maliciousBlocked: seen
+      .filter(isBad)
+      .filter((each) => enforced.some((policy) => expectedBlock(policy, [each]).count > 0)).length,
     notScored: seen.filter((each) => !isBad(each) && (each["js_integrity_score"] ?? null) === null).length,
     unapproved: seen.filter(({ url }) => !String(url).startsWith(`https://${APPROVED}/`)).length,
     onPaymentPages: seen.filter(isOnPaymentPage).length,
@@ -214,7 +218,14 @@ function expectedBlock(policy: Raw, seen: readonly Raw[]) {
       ![String(url), origin, own].some((each) => sources.includes(each))
     );
   });
-  return { count: urls(blocked).length, seen: urls(covered).length, scripts: urls(blocked).slice(0, 5) };
+  const harmless = urls(blocked.filter((each) => !isBad(each)));
+  const all = urls(blocked);
+  return {
+    count: all.length,
+    malicious: all.length - harmless.length,
+    seen: urls(covered).length,
+    scripts: (harmless.length > 0 ? harmless : all).slice(0, 5),
+  };
 }
 
 async function expectedMigration({ call }: Source, id: string) {
@@ -316,7 +327,13 @@ async function expectedZone(source: Source, id: string): Promise<Record<string, 
           }
         : { notReadable: "plan", what: "Page Shield" },
     policies: listed.status === 200 ? policies : REFUSED,
-    scripts: scripts.status === 200 ? expectedScripts(seen) : REFUSED,
+    scripts:
+      scripts.status === 200
+        ? expectedScripts(
+            seen,
+            policies.filter(({ effect }) => effect === "enforced"),
+          )
+        : REFUSED,
     deployments,
     accountDeployments: [],
     protection: expectedProtection(deployments),

@@ -138,7 +138,15 @@ describe("a survey of a zone with an unusual response", () => {
 
   it("records a part with an invalid value as unreadable, and keeps the rest of the zone", async () => {
     const facts = sampleZone(2);
-    const scripts = { seen: 1.5, malicious: 0, notScored: 0, unapproved: null, onPaymentPages: 0, worst: [] };
+    const scripts = {
+      seen: 1.5,
+      malicious: 0,
+      maliciousBlocked: 0,
+      notScored: 0,
+      unapproved: null,
+      onPaymentPages: 0,
+      worst: [],
+    };
     const { zones } = await journaled(async (writing) => {
       await writing.begin({ zones: [listedOf(facts)], accounts: [] });
       await writing.addZone({ ...facts, scripts });

@@ -116,7 +116,14 @@ function readable(number: number): Omit<Zone, "tasks" | "protection"> {
         expression: `http.host eq "checkout.zone-${number}.example"`,
         value: "script-src 'self' https://js.payments.example",
         ...(number % 3 === 0
-          ? { wouldBlock: { count: number % 9, seen: 20, scripts: ["https://tags.metrics.example/tag.js"] } }
+          ? {
+              wouldBlock: {
+                count: number % 9,
+                malicious: 0,
+                seen: 20,
+                scripts: ["https://tags.metrics.example/tag.js"],
+              },
+            }
           : {}),
         stack: number % 2 === 0 ? "edge/prod" : null,
       },
@@ -124,6 +131,7 @@ function readable(number: number): Omit<Zone, "tasks" | "protection"> {
     scripts: {
       seen: number % 60,
       malicious,
+      maliciousBlocked: 0,
       notScored: number % 3,
       unapproved: number % 2 === 0 ? null : number % 5,
       onPaymentPages: onPaymentPage ? 4 : 0,

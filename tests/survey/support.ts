@@ -53,7 +53,12 @@ export class Ground {
     return this.run({}, ...args);
   }
 
-  async run(
+  run(setting: Setting, ...args: readonly string[]): Promise<Surveyed> {
+    return this.command(setting, "survey", ...args);
+  }
+
+  /** Runs any command of edgeguard here. */
+  async command(
     { env = {}, interrupted, isTerminal = false }: Setting,
     ...args: readonly string[]
   ): Promise<Surveyed> {
@@ -61,7 +66,7 @@ export class Ground {
     const [stdin, stdout, stderr] = [stream(), stream(), stream()];
     const said = Promise.all([text(stdout), text(stderr)]);
     const signal = interrupted ?? new AbortController().signal;
-    const code = await run(["survey", ...args], {
+    const code = await run(args, {
       stdin,
       stdout,
       stderr,

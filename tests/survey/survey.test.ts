@@ -62,11 +62,21 @@ describe("edgeguard survey", () => {
     expect(stderr).toContain(
       "shop.example: Remove or block 3 malicious scripts: https://stats-collect.example.com/c.js",
     );
+    // Equal tasks of several zones are one row, with the code for all of them.
+    expect(stderr).toMatch(
+      / {2}- 8 zones \(migrate-business\.example, migrate-deployed\.example, migrate-enterprise\.example, …\): Migrate .*\n {6}import \{ WafMigration \} from "pulumi-edgeguard";\n {6}for \(const \[zone, zoneId\] of \[\n( {8}\["migrate-.*\n){8} {6}\] as const\)\n {8}new WafMigration\(zone/,
+    );
+    expect(stderr).toMatch(/ {2}- and \d+ more, which survey\.html lists\n/);
     for (const file of FILES) expect(statSync(join(ground.cwd, "survey", file)).mode & 0o777).toBe(0o600);
     expect(existsSync(join(ground.cwd, JOURNAL))).toBe(false);
     const result = ground.result();
     expect(schemaProblems("survey.v1", JSON.parse(ground.read("survey/survey.json")))).toEqual([]);
-    expect(result.first[0]).toMatchObject({ zone: "shop.example", kind: "maliciousScript", rank: 0 });
+    expect(result.first[0]).toMatchObject({
+      zones: [{ name: "shop.example" }],
+      zoneCount: 1,
+      kind: "maliciousScript",
+      rank: 0,
+    });
     const csv = ground.read("survey/survey.csv").trimEnd().split("\n");
     expect(csv).toHaveLength(19);
     for (const { id } of result.zones) {

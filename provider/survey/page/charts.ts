@@ -19,13 +19,14 @@ export interface Chart {
 export const TASK_WORDS: Words<TaskKind> = {
   maliciousScript: ["Malicious script", "bad"],
   unapprovedScript: ["Unapproved script", "bad"],
+  paused: ["Paused", "bad"],
   noManagedRuleset: ["No managed ruleset", "bad"],
   readyToMigrate: ["Ready to migrate", "warn"],
+  blockedMigration: ["Migration blocked", "warn"],
   blockingPolicy: ["Policy blocks scripts", "warn"],
   failingJob: ["Failing Logpush job", "warn"],
   owaspOff: ["OWASP off", "warn"],
   pageShieldOff: ["Page Shield off", "warn"],
-  blockedMigration: ["Migration blocked", "warn"],
 };
 
 const NOT_READABLE = ["Not readable"] as const;

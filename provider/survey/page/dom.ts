@@ -45,6 +45,27 @@ export function barOf(share: number): Bar {
   return { svg, fill: (to) => resize(part, to) };
 }
 
+/** Returns a list with its first items, and a button that adds the others. */
+export function cutList(list: HTMLElement, items: readonly HTMLElement[], most: number): readonly Child[] {
+  list.append(...items.slice(0, most));
+  if (items.length <= most) return [list];
+  const text = `Show all ${items.length.toLocaleString("en")}`;
+  const more = element("button", { type: "button", class: "more" }, text);
+  more.addEventListener("click", () => {
+    list.append(...items.slice(most));
+    more.remove();
+    items[most]?.querySelector<HTMLElement>("a, summary")?.focus();
+  });
+  return [list, more];
+}
+
+/** Creates an element that makes its content when it's opened. */
+export function opened(summary: string, make: () => readonly Child[]): HTMLElement {
+  const details = element("details", {}, element("summary", {}, summary));
+  details.addEventListener("toggle", () => filled(details, {}, make()), { once: true });
+  return details;
+}
+
 /** Creates a link if the address is an HTTPS URL. Otherwise returns only the text. */
 export function link(text: string, address: string): HTMLElement {
   if (!address.startsWith("https://")) return element("span", {}, text);
@@ -55,6 +76,12 @@ function filled<E extends Element>(node: E, attributes: Attributes, children: re
   for (const [name, value] of Object.entries(attributes))
     if (value !== undefined && value !== false) node.setAttribute(name, value === true ? "" : String(value));
   for (const child of children)
-    if (child !== undefined) node.append(typeof child === "string" ? visible(child) : child);
+    node.append(...(typeof child === "string" ? breakable(visible(child)) : child ? [child] : []));
   return node;
+}
+
+/** Lets a line break after the dots and slashes of a name or URL, so that it needn't break inside a word. */
+function breakable(text: string): (Node | string)[] {
+  const [first = "", ...others] = text.split(/(?<=\w[._/?&=])(?=\w)/);
+  return [first, ...others.flatMap((part) => [document.createElement("wbr"), part])];
 }

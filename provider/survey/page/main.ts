@@ -1,10 +1,11 @@
 import { add } from "../counts";
+import { EqualTasks, linesOf, type TaskRow } from "../equal-tasks";
 import type { Head, Zone } from "../model";
 import { amount, counted, timeOf } from "./cells";
 import { CHARTS, TASK_WORDS, type Chart } from "./charts";
 import { columnsOf, nameOf, type Column } from "./columns";
-import { element } from "./dom";
-import { accountPart, zonePart } from "./part";
+import { cutList, element, opened, type Child } from "./dom";
+import { accountPart, codeBlock, zonePart } from "./part";
 import { matches, searchable, sorted, wordsOf, type Direction } from "./rows";
 import { Rows } from "./table";
 import { chartsOf, type Sums } from "./totals";
@@ -18,6 +19,7 @@ interface Item {
 }
 
 const FIRST_SHOWN = 8;
+const MOST_ZONES = 100;
 
 // Written by html.ts in the same version, so the form is known.
 const head = JSON.parse(dataOf("head")) as Head;
@@ -92,9 +94,10 @@ function start(): void {
     words = wordsOf(search.value);
     update();
   });
-  addEventListener("beforeprint", () =>
-    document.querySelectorAll("details").forEach((each) => (each.open = true)),
-  );
+  addEventListener("beforeprint", () => {
+    document.querySelectorAll<HTMLDetailsElement>("article details").forEach((each) => (each.open = true));
+    part.querySelectorAll<HTMLElement>(".more").forEach((each) => each.click());
+  });
   addEventListener("hashchange", openLinked);
   part.addEventListener("close", () => history.replaceState(null, "", location.pathname + location.search));
   const urgent = columns.find(({ id }) => id === "tasks");
@@ -152,45 +155,47 @@ function summary(): HTMLElement {
   );
 }
 
-/** Returns the list of the most urgent tasks, as ranked by the survey. */
-function firsts(): HTMLElement[] {
-  const { first, missingRights } = head;
-  if (first.length === 0)
+/** Returns the list of tasks, as ranked by the survey. */
+function firsts(): readonly Child[] {
+  if (head.first.length === 0)
     return [
       element(
         "p",
         {},
-        missingRights.length === 0
+        head.missingRights.length === 0
           ? "Nothing: no zone needs attention."
           : "Nothing in the parts that this token can read. The other parts may need attention.",
       ),
     ];
-  const list = element(
-    "ol",
+  const tasks = new EqualTasks(Infinity);
+  for (const zone of zones) tasks.add(zone, nameOf(zone));
+  return cutList(element("ol"), tasks.list().map(taskItem), FIRST_SHOWN);
+}
+
+function taskItem(row: TaskRow): HTMLElement {
+  const { kind, zones, text, onPaymentPage, code, command } = row;
+  const links = zones.map(({ id, name }) => element("a", { href: `#${id}` }, name));
+  const items = (): HTMLElement[] => links.map((link) => element("li", {}, link));
+  return element(
+    "li",
     {},
-    ...first.map(({ kind, zoneId, zone, text, onPaymentPage }, index) =>
-      element(
-        "li",
-        { hidden: index >= FIRST_SHOWN },
-        element(
-          "span",
-          {},
-          element("a", { href: `#${zoneId}` }, zone),
-          onPaymentPage ? element("span", { class: "badge" }, "payment pages") : undefined,
-        ),
-        element("span", { class: TASK_WORDS[kind][1] }, text),
-      ),
+    element(
+      "div",
+      {},
+      links.length === 1
+        ? links[0]
+        : opened(counted(links.length, "zone"), () => cutList(element("ul"), items(), MOST_ZONES)),
+      onPaymentPage ? element("span", { class: "badge" }, "payment pages") : undefined,
+    ),
+    element(
+      "div",
+      {},
+      element("span", { class: TASK_WORDS[kind][1] }, text),
+      (code ?? command) === undefined
+        ? undefined
+        : opened(code === undefined ? "Command" : "Code", () => [codeBlock(linesOf(row))]),
     ),
   );
-  if (first.length <= FIRST_SHOWN) return [list];
-  const more = element("button", { type: "button", class: "more" }, `Show the first ${amount(first.length)}`);
-  more.addEventListener("click", () => {
-    const next = list.children[FIRST_SHOWN]?.querySelector("a");
-    for (const item of list.children) item.removeAttribute("hidden");
-    more.remove();
-    next?.focus();
-  });
-  return [list, more];
 }
 
 interface Heading {

@@ -1,7 +1,8 @@
-import type { Account, Cell, Deployment, Head, Zone } from "../model";
+import { linesOf } from "../equal-tasks";
+import type { Account, Cell, Deployment, Head, Task, Zone } from "../model";
 import { isNotReadable, mapCell, notReadableText, textOf, valueOf } from "../readable";
 import { amount, capitalized, counted, spelled, timeOf } from "./cells";
-import { element, link, type Child } from "./dom";
+import { cutList, element, link, type Child } from "./dom";
 
 /**
  * Shows everything that the survey contains about a zone or account. How a value is shown depends on its form, so a new
@@ -45,6 +46,9 @@ const NULLS: Readonly<Record<string, string>> = {
 
 const CODE = new Set(["command", "destination", "expression", "url", "value"]);
 
+/** A list shows this many items, and offers the others. */
+const SHOWN = 10;
+
 /** The properties that an object's title is taken from. The first one that isn't empty is used. */
 const TITLES = ["name", "description", "id"];
 
@@ -57,20 +61,26 @@ export function zonePart(zone: Zone, head: Head): HTMLElement {
     deployments: named(zone.deployments),
     accountDeployments: named(zone.accountDeployments),
   };
+  const taskItem = (task: Task): HTMLElement => {
+    const row = { ...task, zoneCount: 1, zones: [{ id, name: valueOf(zone.name) ?? id }] };
+    return element("li", {}, task.text, codeBlock(linesOf(row)));
+  };
   return element(
     "div",
     { class: "zone" },
     ...show({ zoneId: id, account: account ?? zone.accountId, plan, status, hasPaymentPages }),
     dashboardLinks(accountId, valueOf(zone.name)),
-    tasks.length === 0
-      ? undefined
-      : section(
-          "To do",
-          tasks.map(({ text }) => text),
-        ),
-    ...Object.entries(SECTIONS).map(([name, docs]) => section(labelOf(name), parts[name as Section], docs)),
+    tasks.length === 0 ? undefined : section("To do", [element("ul", {}, ...tasks.map(taskItem))]),
+    ...Object.entries(SECTIONS).map(([name, docs]) =>
+      section(labelOf(name), show(parts[name as Section]), docs),
+    ),
     unmanaged(zone),
   );
+}
+
+/** Shows lines to paste or run. Undefined if there are none. */
+export function codeBlock(lines: readonly string[]): HTMLElement | undefined {
+  return lines.length === 0 ? undefined : element("pre", {}, element("code", {}, lines.join("\n")));
 }
 
 type Section = keyof typeof SECTIONS;
@@ -110,7 +120,7 @@ function unmanaged({ unmanaged }: Pick<Zone, "unmanaged">): HTMLElement | undefi
   const { objects = [], unread = [] } = unmanaged ?? {};
   if (objects.length + unread.length === 0) return undefined;
   // Without objects, "None" would be wrong: the parts that couldn't be read may contain some.
-  return section("Not in a stack", objects.length > 0 ? unmanaged : { unread });
+  return section("Not in a stack", show(objects.length > 0 ? unmanaged : { unread }));
 }
 
 function dashboardLinks(accountId: string | undefined, name?: string): HTMLElement {
@@ -129,10 +139,10 @@ function dashboardLinks(accountId: string | undefined, name?: string): HTMLEleme
   return element("p", { class: "links" }, "In the dashboard: ", link("Overview", home), ...pages);
 }
 
-function section(title: string, value: unknown, docs?: string): HTMLElement {
+function section(title: string, content: readonly Child[], docs?: string): HTMLElement {
   const about = docs === undefined ? undefined : link(`About ${title}`, `${DOCS}/${docs}`);
   const head = element("div", { class: "head" }, element("h3", {}, title), about);
-  return element("section", {}, head, ...show(value));
+  return element("section", {}, head, ...content);
 }
 
 type Members = Readonly<Record<string, unknown>>;
@@ -150,8 +160,12 @@ function show(value: unknown, name = ""): readonly Child[] {
   if (items.length === 0) return ["None"];
   const objects = items.filter(isObject);
   if (objects.length === 0)
-    return [element("ul", {}, ...items.map((item) => element("li", {}, ...show(item, name))))];
-  return objects.every(isRow) ? [table(objects)] : objects.map(block);
+    return cutList(
+      element("ul"),
+      items.map((item) => element("li", {}, ...show(item, name))),
+      SHOWN,
+    );
+  return objects.every(isRow) ? table(objects) : cutList(element("div"), objects.map(block), SHOWN);
 }
 
 /** Shows an object's properties. Lists of objects follow the others, because they take the whole width. */
@@ -179,23 +193,17 @@ function isRow(members: Members): boolean {
   return !("expression" in members) && !Object.values(members).flat().some(isObject);
 }
 
-function table(objects: readonly Members[]): HTMLElement {
+function table(objects: readonly Members[]): readonly Child[] {
   const names = [...new Set(objects.flatMap(Object.keys))].filter((name) =>
     objects.some((each) => each[name] !== undefined && each[name] !== ""),
   );
   const cellOf = (value: unknown, name: string): HTMLElement =>
-    element("td", {}, ...(value === undefined ? [] : show(value, name)));
+    element("td", { "data-label": labelOf(name) }, ...(value === undefined ? [] : show(value, name)));
   const heads = names.map((name) => element("th", { scope: "col" }, labelOf(name)));
-  return element(
-    "table",
-    {},
-    element("thead", {}, element("tr", {}, ...heads)),
-    element(
-      "tbody",
-      {},
-      ...objects.map((each) => element("tr", {}, ...names.map((name) => cellOf(each[name], name)))),
-    ),
-  );
+  const body = element("tbody");
+  const rows = objects.map((each) => element("tr", {}, ...names.map((name) => cellOf(each[name], name))));
+  const [, ...more] = cutList(body, rows, SHOWN);
+  return [element("table", {}, element("thead", {}, element("tr", {}, ...heads)), body), ...more];
 }
 
 function block(members: Members): HTMLElement {
