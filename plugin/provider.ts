@@ -133,7 +133,12 @@ export class Provider {
     const { facts, verbs } = resourceOf(request);
     const { values: olds } = received(request.getOlds());
     const { values: news } = received(request.getNews());
-    const { changes, changed, replaces } = await verbs.diff(this.#host, request.getId(), olds, news);
+    const { changes, changed, replaces, deleteBeforeReplace } = await verbs.diff(
+      this.#host,
+      request.getId(),
+      olds,
+      news,
+    );
     // What no change follows from, such as where entries come from, and what follows from a change, such as `impact`.
     const shown = new Set([...changed, ...(facts.compared?.ignore ?? []), ...computedInputsOf(facts)]);
     const secrets = secretNames(facts, { ...olds, ...news });
@@ -141,7 +146,10 @@ export class Provider {
     const response = changes
       ? detailedDiff(shown, olds, news, { secrets, replaces })
       : new rpc.DiffResponse();
-    return response.setReplacesList(replaces).setChanges(changes ? DIFF_SOME : DIFF_NONE);
+    return response
+      .setReplacesList(replaces)
+      .setDeletebeforereplace(deleteBeforeReplace)
+      .setChanges(changes ? DIFF_SOME : DIFF_NONE);
   }
 
   async create(request: rpc.CreateRequest): Promise<rpc.CreateResponse> {

@@ -32,7 +32,7 @@ export const defaultLimits = {
   minKvListLimit: 10,
   maxKvListLimit: 1000,
   /** The number of Logpush jobs per zone. Without the entitlement, the quota is 0, and the error is the same. */
-  maxLogpushJobs: { free: 0, pro: 0, business: 0, enterprise: 4 },
+  maxLogpushJobs: { free: 4, pro: 4, business: 4, enterprise: 4 },
   maxAccountLogpushJobs: 100,
   /** The number of comparisons and logical nodes in one filter. */
   maxLogpushFilterOperators: 30,

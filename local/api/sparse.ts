@@ -123,7 +123,13 @@ const readOnly: readonly { readonly on: RegExp; readonly required: readonly stri
 const defaults: readonly { readonly on: RegExp; readonly values: Fields }[] = [
   {
     on: /\/logpush\/.*jobs\b/,
-    values: { dataset: "http_requests", enabled: false, frequency: "high", kind: "" },
+    values: {
+      dataset: "http_requests",
+      enabled: false,
+      filter_attack_traffic: false,
+      frequency: "high",
+      kind: "",
+    },
   },
   { on: /\/rulesets\b/, values: { description: "" } },
   { on: /\/firewall\/waf\/packages\b/, values: { status: "active", modified_rules_count: 0 } },

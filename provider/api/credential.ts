@@ -134,8 +134,10 @@ function forbidden(error: ApiError, credential: Credential | undefined): string 
   const fix = isToken
     ? "Edit the token's permissions and resources in the dashboard, under API Tokens."
     : "Give the user a role that includes the permission, or use a token.";
-  if (!isUnauthenticated(error))
+  if (!isUnauthenticated(error)) {
+    if (/\/logpush\//.test(path)) return `${who} ${lacks}. ${fix}`; // Every plan has Logpush.
     return `${who} ${lacks}, or the plan doesn't include ${entitlement}. ${fix} If the token has the permission, upgrade the plan.`;
+  }
   return works
     ? `${who} works for other requests in this run, but ${lacks}. ${fix}`
     : `${who} ${lacks}, or is no longer valid. ${fix}`;

@@ -79,7 +79,7 @@ function failedClosed(): string {
 }
 
 const JOBS =
-  "The zone has reached its limit of Logpush jobs, or its plan doesn't include Logpush. Delete a job, or ask Cloudflare to enable Logpush.";
+  "The zone has reached its limit of Logpush jobs. Delete a job, or ask Cloudflare to raise the limit.";
 
 const FILTER =
   "A value in the filter has the wrong type: `in` and `!in` take an array, and a numeric field takes a number.";

@@ -61,7 +61,8 @@ export function permissionName(permission: RequiredPermission): string {
 
 /** Returns where to find a permission in the dashboard, which says Edit instead of Write. */
 export function placeInDashboard({ scope, name, level }: RequiredPermission): string {
-  return `in the dashboard: ${scope} > ${name} > ${level === "Write" ? "Edit" : "Read"}`;
+  const shown = name === PAGE_SHIELD.name ? "Client-side security" : name; // The dashboard has the product's new name.
+  return `in the dashboard: ${scope} > ${shown} > ${level === "Write" ? "Edit" : "Read"}`;
 }
 
 interface ResourcePermissions {

@@ -24,26 +24,18 @@ const namespaces = (): typeof Namespace => require("./kv/namespace") as typeof N
 function registerNamespace(kv: Command, io: Io): void {
   const namespace = kv.command("namespace").description("manage the account's namespaces");
 
-  namespace
-    .command("create")
+  inProject(namespace.command("create"))
     .description("create a namespace and print its binding, to append to wrangler.toml")
     .argument(
       "<NAMESPACE>",
       "its title; --env adds the environment's name as a prefix, and --preview appends _preview",
     )
-    .addOption(env())
-    .addOption(preview("create the preview namespace"))
-    .addOption(accountId())
-    .addOption(config())
+    .option("--preview", "create the preview namespace")
     .addHelpText("after", example("kv namespace create CATALOG --preview"))
     .action((title: string, options: KvOptions) => namespaces().createNamespace(io, title, options));
 
-  namespace
-    .command("list")
-    .description("print the account's namespaces as a JSON array of { id, title }")
-    .addOption(env())
-    .addOption(accountId())
-    .addOption(config())
+  inProject(namespace.command("list"))
+    .description("print the account's namespaces as a JSON array of { id, title, jurisdiction? }")
     .addHelpText("after", example("kv namespace list"))
     .action((options: KvOptions) => namespaces().listNamespaces(io, options));
 
@@ -56,10 +48,8 @@ function registerNamespace(kv: Command, io: Io): void {
       namespaces().renameNamespace(io, title, options),
     );
 
-  selected(namespace.command("delete"))
+  confirmed(selected(namespace.command("delete")))
     .description("delete a namespace and all its keys, after asking for confirmation")
-    .addOption(yes())
-    .addOption(force())
     .addHelpText("after", example("kv namespace delete --binding CATALOG --preview"))
     .action((options: KvOptions) => namespaces().deleteNamespace(io, options));
 }
@@ -102,11 +92,9 @@ function registerKey(kv: Command, io: Io): void {
     .addHelpText("after", example("kv key get banner --binding CATALOG > banner.png"))
     .action((name: string, options: KvOptions) => keys().getKey(io, name, options));
 
-  onData(key.command("delete"))
+  confirmed(onData(key.command("delete")))
     .description("delete one key, after asking for confirmation")
     .argument("<KEY>", "the key")
-    .addOption(yes())
-    .addOption(force())
     .addHelpText("after", example("kv key delete banner --binding CATALOG"))
     .action((name: string, options: KvOptions) => keys().deleteKey(io, name, options));
 }
@@ -130,30 +118,47 @@ function registerBulk(kv: Command, io: Io): void {
     .addHelpText("after", example("kv bulk get keys.json --binding CATALOG > entries.json"))
     .action((file: string, options: KvOptions) => bulks().getBulk(io, file, options));
 
-  onData(bulk.command("delete"))
+  confirmed(onData(bulk.command("delete")))
     .description("delete the keys listed in a file, after asking for confirmation")
     .argument("<FILENAME>", KEYS_FILE)
-    .addOption(yes())
-    .addOption(force())
     .addHelpText("after", example("kv bulk delete keys.json --binding CATALOG"))
     .action((file: string, options: KvOptions) => bulks().deleteBulk(io, file, options));
 }
 
 const KEYS_FILE = "JSON: an array of keys, the output of key list, or a file for bulk put; - for stdin";
 
+/** Adds the options that say where the project and its account are. */
+function inProject(command: Command): Command {
+  return command
+    .option("--env <name>", "an environment in the configuration file")
+    .option(
+      "--account-id <id>",
+      "the account; default: account_id in the configuration file, else CLOUDFLARE_ACCOUNT_ID",
+      hexId,
+    )
+    .option("--config <path>", "the configuration file; default: the nearest wrangler.toml, .json or .jsonc");
+}
+
 /** Adds the options for commands on one namespace. */
 function selected(command: Command): Command {
+  const one = (flags: string, what: string, others: string[]): Option =>
+    new Option(flags, what).conflicts(others);
+  return inProject(
+    command
+      .addOption(
+        one("--binding <name>", "the namespace's binding in the configuration file", ["namespaceId"]),
+      )
+      .option("--namespace-id <id>", "the namespace's ID", hexId)
+      .addOption(one("--title <title>", "the namespace's title in the account", ["namespaceId", "binding"]))
+      .option("--preview", "the preview namespace of the binding or title, instead of production"),
+  );
+}
+
+/** Adds the options for commands that delete. */
+function confirmed(command: Command): Command {
   return command
-    .addOption(
-      new Option("--binding <name>", "the namespace's binding in the configuration file").conflicts(
-        "namespaceId",
-      ),
-    )
-    .addOption(new Option("--namespace-id <id>", "the namespace's ID").argParser(hexId))
-    .addOption(preview("the binding's preview namespace, instead of production"))
-    .addOption(env())
-    .addOption(accountId())
-    .addOption(config());
+    .option("-y, --yes", "don't ask for confirmation")
+    .addOption(new Option("-f, --force", "the same as --yes").implies({ yes: true }));
 }
 
 /** Adds the options for commands on a namespace's entries. */
@@ -166,21 +171,6 @@ function onData(command: Command): Command {
       "the local data's directory; default: .edgeguard/local-api next to the configuration file",
     );
 }
-
-const env = (): Option => new Option("--env <name>", "an environment in the configuration file");
-const preview = (what: string): Option => new Option("--preview", what);
-const yes = (): Option => new Option("-y, --yes", "don't ask for confirmation");
-const force = (): Option => new Option("-f, --force", "the same as --yes").implies({ yes: true });
-const config = (): Option =>
-  new Option(
-    "--config <path>",
-    "the configuration file; default: the nearest wrangler.toml, .json or .jsonc",
-  );
-const accountId = (): Option =>
-  new Option(
-    "--account-id <id>",
-    "the account; default: account_id in the configuration file, else CLOUDFLARE_ACCOUNT_ID",
-  ).argParser(hexId);
 
 function example(command: string): string {
   return `\nExample:\n  $ edgeguard ${command}`;

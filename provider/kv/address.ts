@@ -5,7 +5,10 @@ import type { Context } from "../runtime/lifecycle";
 import type { Json } from "../basics/json";
 
 /** The parts of an operation's context that are used to read and write entries. */
-export type EntriesContext = Pick<Context, "api" | "settings" | "say" | "pause" | "name" | "isSecret" | "hide">;
+export type EntriesContext = Pick<
+  Context,
+  "api" | "settings" | "say" | "pause" | "name" | "isSecret" | "hide"
+>;
 
 /** The arguments that key names come from, if the program doesn't declare the entries inline. */
 export const NAMED_BY = ["file", "directory"] as const;
@@ -19,6 +22,13 @@ export function hidesKeys({ isSecret }: Pick<Context, "isSecret">): boolean {
 export interface NamespaceAddress {
   readonly accountId: string;
   readonly namespaceId: string;
+}
+
+export const PREVIEW_SUFFIX = "_preview";
+
+/** Returns a namespace's title in the account. */
+export function fullTitle(title: string, preview: boolean | undefined): string {
+  return preview === true ? `${title}${PREVIEW_SUFFIX}` : title;
 }
 
 /** Returns how messages refer to the resource: `KvEntries products`, or the namespace if the resource has no name. */

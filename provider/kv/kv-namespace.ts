@@ -1,15 +1,16 @@
 import * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { ApiError } from "../api/errors";
-import { namespacesPath } from "./address";
+import { fullTitle, namespacesPath, PREVIEW_SUFFIX } from "./address";
 import { keysOf } from "./namespace-keys";
-import { listKeys, listNamespacesOf } from "./listing";
+import { listKeys, namespaceRecord, namespacesByTitle, type Namespace } from "./listing";
 import { KV } from "../limits/index";
 import type { Adopted } from "../runtime/adopted";
 import { adopt as adoptExisting, AdoptionError, RENAME_HINT } from "../runtime/adoption";
 import type { Context, Findings } from "../runtime/lifecycle";
 import { defineResource } from "../runtime/resource";
 import { hasUnknown } from "../runtime/engine-values";
+import { omitAbsent } from "../basics/json";
 import { pluralize } from "../basics/words";
 import { CompositeId } from "../runtime/composite-id";
 import { ID, adopt, type Adopt, type LiteralUnion } from "../runtime/fields";
@@ -25,9 +26,12 @@ const args = z.object({
       error: ({ input }) => `is ${String(input).length} characters; the limit is ${KV.MAX_TITLE_CHARACTERS}`,
     }),
   preview: z.boolean().exactOptional(),
+  jurisdiction: z.enum(["eu", "us", "fedramp"]).exactOptional(),
   adopt: adopt.exactOptional(),
   forceDestroy: z.boolean().exactOptional(),
 });
+
+type Declared = z.output<typeof args>;
 
 export const kvNamespace = defineResource({
   type: "KvNamespace",
@@ -40,7 +44,8 @@ export const kvNamespace = defineResource({
   computedInputs: ["fullTitle", "adopted"],
   pending: () => ["fullTitle"],
   derivedFrom: { fullTitle: ["title"] },
-  replaceOn: ["accountId"],
+  replaceOn: ["accountId", "jurisdiction"],
+  deleteFirstOn: ["jurisdiction"], // Its successor has the same title.
   claims: [
     {
       by: ["accountId", "title", "preview"],
@@ -70,7 +75,7 @@ export const kvNamespace = defineResource({
     return looked;
   },
 
-  deriveWithout: ["accountId", "title", "preview", "adopt", "forceDestroy"],
+  deriveWithout: ["accountId", "title", "preview", "jurisdiction", "adopt", "forceDestroy"],
 
   derive({ ctx, args, olds }) {
     const { accountId, title, preview } = args;
@@ -84,6 +89,14 @@ export const kvNamespace = defineResource({
 
   // Cloudflare refuses to rename a namespace to a title that's taken.
   review({ ctx, id, state, args, change }) {
+    if (args !== undefined && change === "replacement" && args.jurisdiction !== state.jurisdiction) {
+      // Otherwise only the update would find out.
+      const isEmpty = async (): Promise<Findings> => {
+        if (state.forceDestroy !== true) await refuseUnlessEmpty(ctx, state.accountId, id, state.fullTitle);
+        return {};
+      };
+      return Promise.resolve([isEmpty]);
+    }
     if (args === undefined || change !== "update") return Promise.resolve([]);
     const title = fullTitle(args.title, args.preview);
     if (title === state.fullTitle) return Promise.resolve([]);
@@ -103,7 +116,8 @@ export const kvNamespace = defineResource({
 
   async create({ ctx, args }) {
     const title = fullTitle(args.title, args.preview);
-    const find = (): Promise<Namespace | undefined> => namespaceByTitle(ctx, args.accountId, title);
+    const find = async (): Promise<Namespace | undefined> =>
+      (await namespacesOf(ctx, args.accountId)).get(title);
     const what = `Creating namespace ${JSON.stringify(title)}`;
     try {
       const { id } = await ctx.createOnce({
@@ -111,7 +125,11 @@ export const kvNamespace = defineResource({
         id: ({ id }: Namespace) => id,
         what: `namespace ${JSON.stringify(title)}`,
         send: () =>
-          ctx.api.post(namespacesPath(args.accountId), { what, schema: namespace, body: { title } }),
+          ctx.api.post(namespacesPath(args.accountId), {
+            what,
+            schema: namespaceRecord,
+            body: omitAbsent({ title, jurisdiction: args.jurisdiction }),
+          }),
         // A namespace with keys must have existed before. The next create then fails because its title is taken.
         list: async () => {
           const found = await find();
@@ -136,7 +154,12 @@ export const kvNamespace = defineResource({
 
   async read({ ctx, id, state }) {
     const what = `Reading namespace ${id}`;
-    const found = await ctx.api.get(`${namespacesPath(state.accountId)}/${id}`, { what, schema: namespace });
+    const path = `${namespacesPath(state.accountId)}/${id}`;
+    const found = await ctx.api.get(path, { what, schema: namespaceRecord });
+    const isImport = state.title === "";
+    // What isn't declared is left alone: changing it would replace the namespace. Its type is checked by the next preview.
+    if (found.jurisdiction !== undefined && (isImport || state.jurisdiction !== undefined))
+      state = { ...state, jurisdiction: found.jurisdiction as NonNullable<typeof state.jurisdiction> };
     if (found.title === fullTitle(state.title, state.preview)) return { ...state, fullTitle: found.title };
     // If it was renamed elsewhere to a title without the suffix, it's no longer a preview namespace.
     const preview = state.preview === true && found.title.endsWith(PREVIEW_SUFFIX);
@@ -189,6 +212,13 @@ export interface KvNamespaceArgs {
    * @defaultValue `false`
    */
   readonly preview?: pulumi.Input<boolean>;
+  /**
+   * Where Cloudflare stores the namespace's data. Changing it replaces the namespace: the old one is deleted first, because
+   * both have the same title, and only if it has no keys or `forceDestroy` is set. Removing it replaces it too.
+   *
+   * @defaultValue anywhere
+   */
+  readonly jurisdiction?: pulumi.Input<LiteralUnion<"eu" | "us" | "fedramp">>;
   /**
    * What to do if the account already has a namespace with this title. `"ifEqual"` adopts it if it has no keys.
    * `"takeOver"` adopts it with all its keys. `"never"` always fails. Changing it writes nothing.
@@ -283,22 +313,13 @@ export class KvNamespace extends kvNamespace.base<KvNamespaceArgs>() {
   }
 }
 
-const PREVIEW_SUFFIX = "_preview";
-
 /** The error code for "A namespace with this account ID and title already exists". */
 const TITLE_TAKEN = 10014;
-
-const namespace = z.looseObject({ id: z.string(), title: z.string() });
-type Namespace = z.infer<typeof namespace>;
 
 interface Address {
   readonly accountId: string;
   readonly title: string;
   readonly preview?: boolean | undefined;
-}
-
-function fullTitle(title: string, preview: boolean | undefined): string {
-  return preview === true ? `${title}${PREVIEW_SUFFIX}` : title;
 }
 
 function isTitleTaken(error: unknown): boolean {
@@ -312,11 +333,7 @@ function declarationOf(ctx: Context, { accountId, title, preview }: Address): { 
 }
 
 /** Warns if the account is at its namespace limit. It's not an error, because Cloudflare raises the limit on request. */
-function warnOfFullAccount(
-  ctx: Context,
-  { accountId, title, preview }: Address & { readonly title: string; readonly preview?: boolean | undefined },
-  existing: number,
-): void {
+function warnOfFullAccount(ctx: Context, { accountId, title, preview }: Address, existing: number): void {
   const created = ctx.once(`new namespaces of ${accountId}`, () => new Set<string>());
   created.add(fullTitle(title, preview));
   if (existing + created.size <= KV.MAX_NAMESPACES_PER_ACCOUNT) return;
@@ -333,14 +350,21 @@ function warnOfFullAccount(
  */
 async function decideAdoption(
   ctx: Context,
-  args: Address & { readonly adopt?: Adopt | undefined; readonly forceDestroy?: boolean | undefined },
-  { id }: Namespace,
+  args: Declared,
+  { id, jurisdiction }: Namespace,
 ): Promise<Pick<Findings, "adopts">> {
   const title = JSON.stringify(fullTitle(args.title, args.preview));
   if (ctx.holding(id) === "changing") throw new AdoptionError(renamePending(args, { id }));
+  const isReplaced = declarationOf(ctx, args).isRedeclared && ctx.holding(id) === undefined;
+  if (args.jurisdiction !== jurisdiction) {
+    if (isReplaced) return {}; // The engine deletes it first.
+    if (args.jurisdiction !== undefined)
+      throw new AdoptionError(
+        `Namespace ${title} already exists (${id}) with jurisdiction ${JSON.stringify(jurisdiction ?? "none")}, which can't be changed. Choose another title, or delete that namespace.`,
+      );
+  }
   let more = "The namespace keeps its keys.";
   let firstKey = "";
-  const isReplaced = declarationOf(ctx, args).isRedeclared && ctx.holding(id) === undefined;
   const isEmpty = async (): Promise<boolean> => {
     const { count, first } = await countKeys(ctx, args.accountId, id, 1);
     more = "The namespace has no keys.";
@@ -374,14 +398,6 @@ function renamePending({ title, preview }: Address, { id }: Pick<Namespace, "id"
   );
 }
 
-async function namespaceByTitle(
-  ctx: Context,
-  account: string,
-  title: string,
-): Promise<Namespace | undefined> {
-  return (await namespacesOf(ctx, account)).get(title);
-}
-
 /** Returns the account's namespaces by title, read once per preview. */
 function namespacesOnce(ctx: Context, account: string): Promise<Map<string, Namespace>> {
   return ctx.once(`namespaces of ${account}`, () => namespacesOf(ctx, account));
@@ -389,9 +405,7 @@ function namespacesOnce(ctx: Context, account: string): Promise<Map<string, Name
 
 /** Reads the account's namespaces by title. */
 async function namespacesOf(ctx: Context, account: string): Promise<Map<string, Namespace>> {
-  const found = new Map<string, Namespace>();
-  for await (const one of listNamespacesOf(ctx.api, account, namespace)) found.set(one.title, one);
-  return found;
+  return new Map((await namespacesByTitle(ctx.api, account)).map((one) => [one.title, one]));
 }
 
 /** @throws If the namespace lists keys that this operation didn't delete. */

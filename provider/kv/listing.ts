@@ -3,6 +3,8 @@ import type { EdgeApi } from "../api/client";
 import { byCursor, byPage } from "../api/pages";
 import { KV } from "../limits/index";
 import { omitAbsent, canonicalJson, type Json } from "../basics/json";
+import { nearest } from "../basics/nearest";
+import { camelRecord, optional } from "../basics/schemas";
 import { metadata, namespacePath, namespacesPath, type NamespaceAddress } from "./address";
 import { digest, type RecordedEntry } from "./entry";
 
@@ -86,16 +88,24 @@ function tolerance({ ttl }: RecordedEntry): number {
   return ttl === undefined ? 0 : SAME_EXPIRY_SECONDS;
 }
 
+/** A namespace, as the API returns it. */
+export const namespaceRecord = camelRecord({
+  id: z.string(),
+  title: z.string(),
+  supports_url_encoding: optional(z.boolean()),
+  jurisdiction: optional(z.string()),
+});
+export type Namespace = z.infer<typeof namespaceRecord>;
+
 /** Lists the namespaces of an account, ordered by ID so that a rename doesn't shift the pages. */
-export function listNamespacesOf<T extends { readonly id: string }>(
+export function listNamespacesOf(
   api: EdgeApi,
   accountId: string,
-  record: z.ZodType<T>,
   { complete = false }: { readonly complete?: boolean } = {},
-): AsyncGenerator<T, void, undefined> {
+): AsyncGenerator<Namespace, void, undefined> {
   return byPage(api, namespacesPath(accountId), {
     what: `Listing the namespaces of account ${accountId}`,
-    record,
+    record: namespaceRecord,
     query: { order: "id", direction: "asc" },
     perPage: KV.MAX_NAMESPACES_PER_PAGE,
     complete,
@@ -103,11 +113,30 @@ export function listNamespacesOf<T extends { readonly id: string }>(
   });
 }
 
+/** Finds a namespace by its whole title. Returns a sentence if there's none. */
+export async function namespaceNamed(
+  api: EdgeApi,
+  accountId: string,
+  title: string,
+): Promise<Namespace | string> {
+  const titles: string[] = [];
+  for await (const one of listNamespacesOf(api, accountId)) {
+    if (one.title === title) return one;
+    titles.push(one.title);
+  }
+  const near = nearest(title, titles);
+  const hint =
+    near === undefined
+      ? "List the account's namespaces with `edgeguard kv namespace list`."
+      : `Did you mean ${JSON.stringify(near)}?`;
+  return `account ${accountId} has no namespace ${JSON.stringify(title)}. ${hint}`;
+}
+
 /** Returns namespaces sorted by title. */
-export async function namespacesByTitle<T extends { readonly id: string; readonly title: string }>(
-  all: AsyncGenerator<T, void, undefined>,
-): Promise<T[]> {
-  const found: T[] = [];
-  for await (const one of all) found.push(one);
+export async function namespacesByTitle(
+  ...account: Parameters<typeof listNamespacesOf>
+): Promise<Namespace[]> {
+  const found: Namespace[] = [];
+  for await (const one of listNamespacesOf(...account)) found.push(one);
   return found.sort((a, b) => (a.title < b.title ? -1 : 1));
 }

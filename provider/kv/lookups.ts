@@ -1,14 +1,12 @@
 import { isUtf8 } from "node:buffer";
 import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
-import { metadata, metadataPath, valuePath } from "./address";
+import { fullTitle, metadata, metadataPath, valuePath } from "./address";
 import { checkKey, quoteKey } from "./entry";
-import { listKeys, listNamespacesOf, namespacesByTitle } from "./listing";
+import { listKeys, namespaceNamed, namespacesByTitle } from "./listing";
 import { KV } from "../limits/index";
-import { ID } from "../runtime/fields";
+import { ID, type LiteralUnion } from "../runtime/fields";
 import { lookup, LookupError, type Inputs, type LookupOptions } from "../runtime/lookup";
-import { camelRecord, optional } from "../basics/schemas";
-import { nearest } from "../basics/nearest";
 import { pluralize } from "../basics/words";
 import type { JsonObject } from "../basics/json";
 
@@ -20,6 +18,8 @@ export interface KvNamespaceState {
   readonly title: string;
   /** Whether keys may contain characters that have to be encoded in a URL. */
   readonly supportsUrlEncoding?: boolean;
+  /** Where the namespace's data is stored. Absent if it isn't restricted. */
+  readonly jurisdiction?: LiteralUnion<"eu" | "us" | "fedramp">;
   /** Response fields that this version of edgeguard doesn't recognize, under their API names. */
   readonly extra?: JsonObject;
 }
@@ -33,12 +33,6 @@ export interface KvKey {
   /** The JSON stored with the value. Absent if there is none. */
   readonly metadata?: unknown;
 }
-
-const namespace = camelRecord({
-  id: z.string(),
-  title: z.string(),
-  supports_url_encoding: optional(z.boolean()),
-});
 
 const namespaceId = ID.of(
   "a namespace ID",
@@ -67,9 +61,7 @@ export interface KvNamespacesArgs {
 
 const namespaces = lookup<KvNamespacesArgs, readonly KvNamespaceState[]>("getKvNamespaces", {
   ofAccount: true,
-})({ accountId: ID.account }, (host, { accountId }) =>
-  namespacesByTitle(listNamespacesOf(host.api, accountId, namespace)),
-);
+})({ accountId: ID.account }, (host, { accountId }) => namespacesByTitle(host.api, accountId));
 
 /**
  * Returns all Workers KV namespaces of an account, sorted by title. Sends one request per 100 namespaces.
@@ -126,20 +118,10 @@ const byTitle = lookup<KvNamespaceByTitleArgs, KvNamespaceState>("getKvNamespace
     preview: z.boolean().optional(),
   },
   async (host, args, form) => {
-    const title = args.preview === true ? `${args.title}_preview` : args.title;
-    const others: string[] = [];
-    for await (const one of listNamespacesOf(host.api, args.accountId, namespace)) {
-      if (one.title === title) return one;
-      others.push(one.title);
-    }
-    const near = nearest(title, others);
-    const hint =
-      near === undefined
-        ? "List the account's namespaces with `edgeguard kv namespace list`."
-        : `Did you mean ${JSON.stringify(near)}?`;
-    throw new LookupError(
-      `${form}: account ${args.accountId} has no namespace ${JSON.stringify(title)}. ${hint}`,
-    );
+    const title = fullTitle(args.title, args.preview);
+    const found = await namespaceNamed(host.api, args.accountId, title);
+    if (typeof found === "string") throw new LookupError(`${form}: ${found}`);
+    return found;
   },
 );
 

@@ -3,7 +3,7 @@
 /** Limits for zones (https://developers.cloudflare.com/api/resources/zones/methods/list/). */
 export const ZONES = { MAX_PER_PAGE: 50 } as const;
 
-/** Limits for Page Shield (https://developers.cloudflare.com/page-shield/). */
+/** Limits for Page Shield (https://developers.cloudflare.com/client-side-security/). */
 export const PAGE_SHIELD = {
   /** A script counts as malicious if its `js_integrity_score` is below this. */
   MALICIOUS_BELOW_SCORE: 50,

@@ -1,4 +1,5 @@
 import { ownMember } from "../basics/json";
+import type { Scope } from "../runtime/composite-id";
 
 /**
  * The fields of the main datasets, by type. The filter builders derive their types from these fields, and a preview
@@ -32,10 +33,10 @@ export const DATASET_FIELDS = {
       "ClientLatitude", "ClientLongitude", "ClientMTLSAuthCertFingerprint", "ClientMTLSAuthStatus", "ClientRegionCode",
       "ClientRequestHost", "ClientRequestMethod", "ClientRequestPath", "ClientRequestProtocol", "ClientRequestReferer",
       "ClientRequestScheme", "ClientRequestSource", "ClientRequestURI", "ClientRequestUserAgent", "ClientSSLCipher",
-      "ClientSSLProtocol", "ClientXRequestedWith", "EdgeColoCode", "EdgePathingOp", "EdgePathingSrc", "EdgePathingStatus",
+      "ClientSSLProtocol", "ClientTLSKeyExchangeGroup", "ClientXRequestedWith", "EdgeColoCode", "EdgePathingOp", "EdgePathingSrc", "EdgePathingStatus",
       "EdgeRequestHost", "EdgeResponseContentType", "EdgeServerIP", "FraudAttack", "FraudEmailRisk", "FraudUserID",
       "JA3Hash", "JA4", "JSDetectionPassed", "LeakedCredentialCheckResult", "OriginIP", "OriginResponseHTTPExpires",
-      "OriginResponseHTTPLastModified", "OriginSSLProtocol", "ParentRayID", "PayPerCrawlStatus", "RayID",
+      "OriginResponseHTTPLastModified", "OriginSSLProtocol", "OriginTLSKeyExchangeGroup", "ParentRayID", "PayPerCrawlStatus", "RayID",
       "SecurityAction", "SecurityRuleDescription", "SecurityRuleID", "VerifiedBotCategory", "WAFFlags", "WAFMatchedVar",
       "WebAssetsOperationID", "WorkerScriptName", "WorkerStatus", "ZoneName",
     ],
@@ -53,10 +54,11 @@ export const DATASET_FIELDS = {
     "int or string": ["EdgeEndTimestamp", "EdgeStartTimestamp"],
     "array[string]": [
       "BotDetectionTags", "BotTags", "ContentScanObjResults", "ContentScanObjTypes", "FraudDetectionTags",
-      "SecurityActions", "SecurityRuleIDs", "SecuritySources", "WebAssetsLabelsManaged",
+      "SecurityActions", "SecurityRuleIDs", "SecuritySources", "WAFRequestSignatureCategories",
+      "WAFRequestSignatureRefs", "WebAssetsLabelsManaged",
     ],
     "array[int]": ["BotDetectionIDs", "ContentScanObjSizes", "FraudDetectionIDs"],
-    object: ["Cookies", "JA4Signals", "RequestHeaders", "ResponseHeaders"],
+    object: ["AISecurityCustomTopicCategories", "Cookies", "JA4Signals", "RequestHeaders", "ResponseHeaders"],
   },
   firewall_events: {
     string: [
@@ -64,7 +66,7 @@ export const DATASET_FIELDS = {
       "ClientRefererPath", "ClientRefererQuery", "ClientRefererScheme", "ClientRequestHost", "ClientRequestMethod",
       "ClientRequestPath", "ClientRequestProtocol", "ClientRequestQuery", "ClientRequestScheme",
       "ClientRequestUserAgent", "Description", "EdgeColoCode", "FraudUserID", "Kind", "LeakedCredentialCheckResult",
-      "OriginatorRayID", "RayID", "Ref", "RuleID", "Source",
+      "OriginatorRayID", "RayID", "Ref", "RuleID", "Source", "ZoneName",
     ],
     int: [
       "AISecurityInjectionScore", "AISecurityTokenCount", "ClientASN", "EdgeResponseStatus",
@@ -73,10 +75,11 @@ export const DATASET_FIELDS = {
     "int or string": ["Datetime"],
     "array[string]": [
       "AISecurityPIICategories", "AISecurityUnsafeTopicCategories", "ContentScanObjResults", "ContentScanObjTypes",
-      "FirewallForAIPIICategories", "FirewallForAIUnsafeTopicCategories",
+      "FirewallForAIPIICategories", "FirewallForAIUnsafeTopicCategories", "WAFRequestSignatureCategories",
+      "WAFRequestSignatureRefs",
     ],
     "array[int]": ["ContentScanObjSizes"],
-    object: ["Metadata"],
+    object: ["AISecurityCustomTopicCategories", "Metadata"],
   },
   dns_logs: {
     string: ["ColoCode", "EDNSSubnet", "QueryName", "SourceIP"],
@@ -205,55 +208,32 @@ export function typeInText(text: string): FieldType | undefined {
   return FIELD_TYPES.find((type) => type === word);
 }
 
-/** The datasets in the OpenAPI document (`logpush_dataset`). Cloudflare may have more. */
-export const DATASETS = [
-  "access_requests",
-  "audit_logs",
-  "audit_logs_v2",
-  "biso_user_actions",
-  "casb_findings",
-  "device_posture_results",
-  "dex_application_tests",
-  "dex_device_state_events",
-  "dlp_forensic_copies",
-  "dns_firewall_logs",
-  "dns_logs",
-  "email_security_alerts",
-  "email_security_post_delivery_events",
-  "firewall_events",
-  "gateway_dns",
-  "gateway_http",
-  "gateway_network",
-  "http_requests",
-  "ipsec_logs",
-  "magic_ids_detections",
-  "mcp_portal_logs",
-  "mnm_flow_logs",
-  "nel_reports",
-  "network_analytics_logs",
-  "page_shield_events",
-  "sinkhole_http_logs",
-  "spectrum_events",
-  "ssh_logs",
-  "turnstile_events",
-  "warp_config_changes",
-  "warp_toggle_changes",
-  "websocket_analytics",
-  "workers_trace_events",
-  "zaraz_events",
-  "zero_trust_network_sessions",
-] as const;
+/** The datasets of Cloudflare's official SDK, by what they belong to. Cloudflare may have more. */
+// prettier-ignore
+const SCOPES = {
+  zone: [
+    "account_abuse_protection_events", "dns_logs", "http_requests", "nel_reports", "page_shield_events",
+    "spectrum_events", "zaraz_events",
+  ],
+  account: [
+    "access_requests", "audit_logs", "audit_logs_v2", "biso_user_actions", "casb_findings", "device_posture_results",
+    "dex_application_tests", "dex_device_state_events", "dlp_forensic_copies", "dns_firewall_logs",
+    "email_security_alerts", "email_security_post_delivery_events", "gateway_dns", "gateway_http", "gateway_network",
+    "ipsec_logs", "magic_bgp_logs", "magic_ids_detections", "mcp_portal_logs", "mnm_flow_logs",
+    "network_analytics_logs", "sinkhole_http_logs", "ssh_logs", "turnstile_events", "warp_config_changes",
+    "warp_toggle_changes", "workers_trace_events", "zero_trust_network_sessions",
+  ],
+  both: ["firewall_events", "websocket_analytics"],
+} as const;
 
 /** A dataset that this package knows. */
-export type Dataset = (typeof DATASETS)[number];
+export type Dataset = (typeof SCOPES)[keyof typeof SCOPES][number];
 
-/** The datasets that belong to zones. The others belong to accounts. */
-export const ZONE_DATASETS: readonly string[] = [
-  "http_requests",
-  "firewall_events",
-  "dns_logs",
-  "nel_reports",
-  "spectrum_events",
-  "page_shield_events",
-  "zaraz_events",
-] satisfies readonly Dataset[];
+export const DATASETS: readonly Dataset[] = Object.values(SCOPES).flat().sort();
+
+/** Whether Cloudflare documents the dataset for zones or accounts. Undefined if this package doesn't know it. */
+export function isDocumentedFor(dataset: string, scope: Scope["kind"]): boolean | undefined {
+  const has = (of: keyof typeof SCOPES): boolean => SCOPES[of].some((each) => each === dataset);
+  if (!DATASETS.some((each) => each === dataset)) return undefined;
+  return has(scope) || has("both");
+}

@@ -87,6 +87,7 @@ export interface Scheme {
   readonly parameters: Readonly<Record<string, Parameter>>;
   /** Matches the names of further parameters that contain a credential, or belong to one. */
   readonly credentials?: RegExp;
+  /** What the host and path look like. */
   readonly path?: { readonly form: RegExp; readonly problem: string };
 }
 
@@ -311,6 +312,23 @@ const SCHEMES = {
     proof: "never",
     parameters: { ibm_api_key: { required: true, secret: "API key" } },
   },
+  bq: {
+    place: "bucket",
+    proof: "never",
+    parameters: {
+      credentials: {
+        required: true,
+        secret: "the service account's key",
+        problem: (value) =>
+          !/^(base64|url)(:|%3A)/i.test(value) &&
+          "must be the service account's key as base64:… or url:… (secret value not shown)",
+      },
+    },
+    path: {
+      form: /^projects\/[^/]+\/datasets\/[^/]+\/tables\/[^/]+\/?$/,
+      problem: "must be bq://projects/<project>/datasets/<dataset>/tables/<table>?credentials=…",
+    },
+  },
   kinesis: {
     place: "bucket",
     hostIs: "stream name",
@@ -350,8 +368,8 @@ export function isSignatureDetail({ scheme }: ParsedDestination, name: string): 
 }
 
 /**
- * Splits a destination into its parts. Undefined if the string isn't a destination. Doesn't check what the scheme
- * requires.
+ * Splits a destination into its parts. Undefined if the string isn't a destination, or its scheme is unknown. Doesn't
+ * check what the scheme requires.
  */
 export function parseDestination(text: string): ParsedDestination | undefined {
   const [, scheme = "", userInfo, host = "", path = "", query] =

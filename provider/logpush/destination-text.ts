@@ -1,7 +1,7 @@
 import { trimEnd } from "../basics/printable";
 import { EVERYDAY_WORD, type Redactor } from "../api/redact";
 import { LOGPUSH } from "../limits/index";
-import { nearest } from "../basics/nearest";
+import { distance } from "../basics/nearest";
 import { compareText } from "../basics/words";
 import { ownMember } from "../basics/json";
 import {
@@ -51,7 +51,10 @@ export function destinationProblems(text: string, fromBuilder = false): readonly
     return [{ reason }];
   }
   const parsed = parseDestination(text);
-  if (parsed === undefined) return [{ reason: unreadableProblem(text) }];
+  if (parsed === undefined) {
+    const reason = unreadableProblem(text);
+    return reason === undefined ? [] : [{ reason }];
+  }
   const { parameters, path: required } = schemeOf(parsed);
   const reasons = [
     spaceProblem(parsed, text),
@@ -59,7 +62,7 @@ export function destinationProblems(text: string, fromBuilder = false): readonly
     ...missingProblems(parsed, fromBuilder),
     duplicateProblem(parsed),
     placeholderProblem(parsed),
-    required?.form.test(parsed.path) === false && required.problem,
+    required?.form.test(parsed.host + parsed.path) === false && required.problem,
   ];
   return [
     ...hostProblems(parsed, fromBuilder),
@@ -90,21 +93,23 @@ function hostProblems(parsed: ParsedDestination, fromBuilder: boolean): readonly
   return [{ reason }];
 }
 
+const MOST_MISSPELT_LETTERS = 2;
+
 function spaceProblem(parsed: ParsedDestination, text: string): string | false {
   const isReported = schemeOf(parsed).hostIs !== undefined && /\s/.test(parsed.host);
   return !isReported && /\s/.test(text) && "contains whitespace. Write it as %20";
 }
 
-function unreadableProblem(text: string): string {
-  const [, scheme] = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text) ?? [];
+/** Returns what's wrong with a destination that can't be parsed. Undefined if its scheme may be a new one. */
+function unreadableProblem(text: string): string | undefined {
+  const [, scheme] = /^([a-z][a-z0-9+.-]*):\/\/[^\s/]/i.exec(text) ?? [];
   if (scheme === undefined || SCHEME_NAMES.includes(scheme.toLowerCase())) {
     return "must be a URL such as s3://bucket/path (secret value not shown)";
   }
   if (scheme.toLowerCase() === "http")
     return "starts with http://, but Logpush only pushes to https://. Use https://";
-  const near = nearest(scheme, SCHEME_NAMES);
-  const advice = near === undefined ? `Use one of: ${SCHEME_NAMES.join(", ")}` : `Did you mean ${near}://?`;
-  return `has a scheme that Logpush doesn't support. ${advice}`;
+  const near = SCHEME_NAMES.find((name) => distance(scheme.toLowerCase(), name) <= MOST_MISSPELT_LETTERS);
+  return near && `has a scheme that Logpush doesn't support. Did you mean ${near}://?`;
 }
 
 /**
@@ -259,12 +264,14 @@ function locationParameters(parsed: ParsedDestination): ParsedDestination["param
     .sort(([a, one], [b, other]) => compareText(a, b) || compareText(one, other));
 }
 
-/** Returns the text as written and decoded. For `Bearer abc-123`, also `abc-123` alone. */
+/** Returns the text as written and decoded. For `Bearer abc-123` and `base64:abc-123`, also `abc-123` alone. */
 function spellings(written: string): string[] {
-  const plain = decoded(written);
-  const [last = ""] = plain.split(/\s+/).slice(1).slice(-1);
+  const all = [written, decoded(written)];
   // A word such as "bucket" is no token, and is in the messages.
-  return [written, plain, ...(EVERYDAY_WORD.test(last) ? [] : [last])];
+  const last = all
+    .flatMap((text) => /(?:\s|^(?:base64|url):)(\S+)$/.exec(text)?.[1] ?? [])
+    .filter((word) => !EVERYDAY_WORD.test(word));
+  return [...all, ...last];
 }
 
 /** Whether two destinations are equal. The order and encoding of their parameters don't matter. */

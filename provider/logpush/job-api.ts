@@ -45,7 +45,6 @@ export async function listJobs(
     record: wireJob,
     complete,
     advice: zeroTrustAdvice,
-    entitlement: ENTITLEMENT,
   });
   return records;
 }
@@ -86,7 +85,6 @@ export async function listFields(api: EdgeApi, scope: Scope, dataset: string): P
     what: `Listing the fields of dataset ${dataset} in ${scopeName(scope)}`,
     schema: fieldTexts,
     advice: zeroTrustAdvice,
-    entitlement: ENTITLEMENT,
   });
   return Object.entries(texts ?? {}).map(([name, text]) => ({
     name,
@@ -94,8 +92,6 @@ export async function listFields(api: EdgeApi, scope: Scope, dataset: string): P
     text: text ?? "",
   }));
 }
-
-const ENTITLEMENT = "Logpush";
 
 /**
  * Returns advice if Cloudflare rejects a request for a Zero Trust dataset:
@@ -135,7 +131,7 @@ const jobAdvice: Advice = ({ status, errors }) => {
 };
 
 /** Options of the requests that write a job. */
-export const writeOptions = { advice: jobAdvice, entitlement: ENTITLEMENT };
+export const writeOptions = { advice: jobAdvice };
 
 /** Options of the request that creates a job, which Cloudflare rejects if `jobs` are all that the limit allows. */
 export function createOptions({ kind, id }: Scope, jobs: readonly Job[]): typeof writeOptions {
@@ -145,7 +141,7 @@ export function createOptions({ kind, id }: Scope, jobs: readonly Job[]): typeof
       const { status, errors } = rejection;
       if (status !== 403 || !errors.some(({ code }) => code === 1004)) return jobAdvice(rejection);
       return jobs.length === 0
-        ? `The plan of ${kind} ${id} may not include Logpush. Ask Cloudflare to enable it.`
+        ? `${kind} ${id} has no job yet, so its limit may be 0. Ask Cloudflare to raise it.`
         : `The ${kind} has ${jobNames(jobs)}. If the update replaces one of them, set deleteBeforeReplace: true in its resource options. Otherwise delete one, or ask Cloudflare to raise the limit.`;
     },
   };

@@ -5,9 +5,9 @@ import { errorMessages } from "../basics/schemas";
 import type { Rule } from "../runtime/lifecycle";
 import { EXTRA } from "../runtime/extra";
 import { nearest } from "../basics/nearest";
-import type { JsonObject } from "../basics/json";
-import { DATASETS, documentedFields, ZONE_DATASETS } from "./dataset-fields";
-import { typedDestination } from "./destination-schemes";
+import { omit, type JsonObject } from "../basics/json";
+import { DATASETS, documentedFields, isDocumentedFor } from "./dataset-fields";
+import { parseDestination, typedDestination } from "./destination-schemes";
 import { destinationProblems } from "./destination-text";
 import { fieldIssues } from "./filter-fields";
 import { issuePath, issueText, parseFilter, readFilter, withoutStop, type FilterIssue } from "./filter-read";
@@ -28,6 +28,7 @@ export const JOB_MEMBERS = [
   "enabled",
   "kind",
   "filter",
+  "filter_attack_traffic",
   "frequency",
   "max_upload_bytes",
   "max_upload_interval_seconds",
@@ -36,6 +37,7 @@ export const JOB_MEMBERS = [
   "last_complete",
   "last_error",
   "error_message",
+  "transformer_id",
 ] as const;
 
 const BUILDER_REASON =
@@ -132,6 +134,8 @@ export const jobArgs = z.object({
   maxUploadBytes: uploadLimit(LOGPUSH.UPLOAD_BYTES, "bytes").exactOptional(),
   maxUploadIntervalSeconds: uploadLimit(LOGPUSH.UPLOAD_INTERVAL_SECONDS, "seconds").exactOptional(),
   maxUploadRecords: uploadLimit(LOGPUSH.UPLOAD_RECORDS, "lines").exactOptional(),
+  filterAttackTraffic: z.boolean().exactOptional(),
+  transformerId: z.int().min(1).exactOptional(),
   // "" has the same meaning as leaving it out.
   kind: z
     .enum(["", "edge"])
@@ -143,6 +147,9 @@ export const jobArgs = z.object({
 });
 
 export type JobArgs = z.output<typeof jobArgs>;
+
+/** The datasets that `filterAttackTraffic` works with. */
+const ATTACK_DATASETS: readonly string[] = ["http_requests", "firewall_events", "network_analytics_logs"];
 
 /** Checks that compare several arguments and need no request. */
 export const jobRules: readonly Rule<JobArgs>[] = [
@@ -174,74 +181,109 @@ export const jobRules: readonly Rule<JobArgs>[] = [
       return filterFinding(args, fieldIssues(parseFilter(args.filter), fields));
     },
   },
-  {
-    needs: ["kind", "dataset"],
-    check: ({ kind, dataset }) =>
-      kind === "edge" && dataset !== "http_requests"
-        ? {
-            property: "kind",
-            reason: `"edge" works only with dataset http_requests, not ${dataset}. Remove kind, or change the dataset`,
-          }
-        : undefined,
-  },
-  {
-    needs: ["outputOptions", "dataset"],
-    check: ({ outputOptions, dataset }) =>
-      outputOptions?.mergeSubrequests === true && dataset !== "http_requests"
-        ? {
-            property: "outputOptions.mergeSubrequests",
-            reason: `works only with dataset http_requests, not ${dataset}. Remove mergeSubrequests, or change the dataset`,
-          }
-        : undefined,
-  },
-  {
-    needs: ["name", "dataset", "zoneId", "accountId"],
-    check: ({ name, dataset, zoneId }) => {
-      if (!(DATASETS as readonly string[]).includes(dataset)) {
-        const near = nearest(dataset, DATASETS);
-        return {
-          warning: `${jobLabel(name)}: unknown dataset ${JSON.stringify(dataset)}; sending it unchecked.${near === undefined ? "" : ` Did you mean ${JSON.stringify(near)}?`}`,
-        };
-      }
-      const ofZone = ZONE_DATASETS.includes(dataset);
-      if (ofZone === (zoneId !== undefined)) return undefined;
-      return {
-        warning: `${jobLabel(name)}: Cloudflare may reject dataset ${dataset}, which it documents for ${ofZone ? "zones" : "accounts"}. If it does, set ${ofZone ? "zoneId instead of accountId" : "accountId instead of zoneId"}.`,
-      };
-    },
-  },
-  {
-    needs: ["name"],
-    check: ({ name }) =>
-      /^[a-zA-Z0-9.-]*$/.test(name)
-        ? undefined
-        : {
-            warning: `${jobLabel(name)}: older versions of the API reject this name. They accept only letters, digits, "." and "-".`,
-          },
-  },
-  {
-    needs: ["name", "outputOptions"],
-    check: ({ name, outputOptions }) =>
-      outputOptions?.sampleRate === 0
-        ? {
-            warning: `${jobLabel(name)}: the job won't push any lines, because outputOptions.sampleRate is 0.`,
-          }
-        : undefined,
-  },
-  {
-    needs: ["name", "outputOptions"],
-    check: ({ name, outputOptions }) => {
-      const { recordTemplate, fieldNames } = outputOptions ?? {};
-      if (recordTemplate === undefined || fieldNames === undefined || fieldNames === "all") return undefined;
-      const absent = fieldsInTemplate(recordTemplate).filter((field) => !fieldNames.includes(field));
-      return absent.length === 0
-        ? undefined
-        : {
-            warning: `${jobLabel(name)}: Cloudflare will write null for ${absent.join(", ")}, which outputOptions.recordTemplate uses but fieldNames doesn't list.`,
-          };
-    },
-  },
+  onlyWith("kind", ({ kind, dataset }) => kind === "edge" && datasetOtherThan(["http_requests"], dataset)),
+  onlyWith(
+    "outputOptions.mergeSubrequests",
+    ({ outputOptions, accountId, dataset }) =>
+      outputOptions?.mergeSubrequests === true &&
+      (accountId === undefined
+        ? datasetOtherThan(["http_requests"], dataset)
+        : ["for zones", "set zoneId instead of accountId"]),
+    ["accountId", "dataset"],
+  ),
+  onlyWith(
+    "filterAttackTraffic",
+    ({ filterAttackTraffic, dataset }) =>
+      filterAttackTraffic === true && datasetOtherThan(ATTACK_DATASETS, dataset),
+  ),
+  onlyWith(
+    "transformerId",
+    ({ transformerId, outputOptions }) =>
+      transformerId !== undefined &&
+      outputOptions?.outputType === "csv" && ['with outputType "ndjson", not "csv"', "change outputType"],
+    ["outputOptions"],
+  ),
+  warnIf(["destinationConf", "outputOptions"], ({ destinationConf, outputOptions = {} }) => {
+    const formats = ["fieldNames", "sampleRate", "timestampFormat", "cve202144228", "stringifyObject"];
+    if (!destinationConf.startsWith("bq:") || outputOptions.stringifyObject === true) return undefined;
+    const [format] = Object.keys(omit({ ...outputOptions }, formats));
+    return (
+      format !== undefined &&
+      `BigQuery may reject log fields that are objects, because outputOptions sets ${format}. Set outputOptions.stringifyObject to true.`
+    );
+  }),
+  warnIf(["dataset", "zoneId", "accountId"], ({ dataset, zoneId }) => {
+    const isDocumented = isDocumentedFor(dataset, zoneId === undefined ? "account" : "zone");
+    if (isDocumented === undefined) {
+      const near = nearest(dataset, DATASETS);
+      return `dataset ${JSON.stringify(dataset)} is not known to this version; sending it unchecked.${near === undefined ? "" : ` Did you mean ${JSON.stringify(near)}?`}`;
+    }
+    const [documented, own, other] =
+      zoneId === undefined
+        ? (["zones", "accountId", "zoneId"] as const)
+        : (["accounts", "zoneId", "accountId"] as const);
+    return (
+      !isDocumented &&
+      `Cloudflare may reject dataset ${dataset}, which it documents for ${documented}. If it does, set ${other} instead of ${own}.`
+    );
+  }),
+  warnIf(
+    [],
+    ({ name }) =>
+      !/^[a-zA-Z0-9.-]*$/.test(name) &&
+      'older versions of the API reject this name. They accept only letters, digits, "." and "-".',
+  ),
+  warnIf(
+    ["destinationConf"],
+    ({ destinationConf }) =>
+      parseDestination(destinationConf) === undefined &&
+      "the destination's scheme is not known to this version; sending the destination unchecked. All of it is secret, and any change of it counts as another location.",
+  ),
+  warnIf(["outputOptions"], ({ outputOptions: { recordTemplate, fieldNames } = {} }) => {
+    if (recordTemplate === undefined || fieldNames === undefined || fieldNames === "all") return undefined;
+    const absent = fieldsInTemplate(recordTemplate).filter((field) => !fieldNames.includes(field));
+    return (
+      absent.length > 0 &&
+      `Cloudflare will write null for ${absent.join(", ")}, which outputOptions.recordTemplate uses but fieldNames doesn't list.`
+    );
+  }),
 ];
+
+/** Refuses an argument that works only with other arguments, in words: with which, and what else to do. */
+function onlyWith(
+  property: string,
+  conflict: (args: JobArgs) => readonly [works: string, advice: string] | false | undefined,
+  more: Rule<JobArgs>["needs"] = ["dataset"],
+): Rule<JobArgs> {
+  const [argument, member = argument] = property.split(".") as [keyof JobArgs, string?];
+  return {
+    needs: [argument, ...more],
+    check: (args) => {
+      const found = conflict(args) || undefined;
+      return found && { property, reason: `works only ${found[0]}. Remove ${member}, or ${found[1]}` };
+    },
+  };
+}
+
+function datasetOtherThan(allowed: readonly string[], dataset: string): [string, string] | undefined {
+  return allowed.includes(dataset)
+    ? undefined
+    : [`with dataset ${allowed.join(", ")}, not ${dataset}`, "change the dataset"];
+}
+
+/** Warns about a job, if there's something to say. */
+function warnIf(
+  more: Rule<JobArgs>["needs"],
+  say: (args: JobArgs) => string | false | undefined,
+): Rule<JobArgs> {
+  return {
+    needs: ["name", ...more],
+    check: (args) => {
+      const text = say(args) || undefined;
+      return text === undefined ? undefined : { warning: `${jobLabel(args.name)}: ${text}` };
+    },
+  };
+}
 
 /** Returns the job's name for messages, such as `LogpushJob "requests"`. */
 export function jobLabel(name: string): string {

@@ -4,7 +4,7 @@ import type { Context, Findings } from "../runtime/lifecycle";
 import { nearest } from "../basics/nearest";
 import { sameJson, type JsonObject } from "../basics/json";
 import { adoptionOf, findJobToAdopt } from "./adopt-job";
-import { DATASETS, typesOf, ZONE_DATASETS } from "./dataset-fields";
+import { DATASETS, isDocumentedFor, typesOf } from "./dataset-fields";
 import { sameAddress, samePlace } from "./destination-text";
 import { fieldIssues, unknownField } from "./filter-fields";
 import { parseFilter } from "./filter-read";
@@ -171,13 +171,14 @@ export function isDestinationMoved({ destinationConf }: JobArgs, olds: JsonObjec
 /** Returns why the API lists no fields for the dataset. Undefined unless the reason is certain. */
 function wrongDatasetReason({ dataset, zoneId }: JobArgs): string | undefined {
   const kind = zoneId === undefined ? "account" : "zone";
-  if (!(DATASETS as readonly string[]).includes(dataset)) {
+  const isDocumented = isDocumentedFor(dataset, kind);
+  if (isDocumented === undefined) {
     const near = nearest(dataset, DATASETS);
     const advice =
       near === undefined ? `Datasets: ${DATASETS.join(", ")}` : `Did you mean ${JSON.stringify(near)}?`;
     return `${JSON.stringify(dataset)} is not a dataset of this ${kind}. ${advice}`;
   }
-  if (ZONE_DATASETS.includes(dataset) === (kind === "zone")) return undefined; // The API may simply list no fields.
+  if (isDocumented) return undefined; // The API may simply list no fields.
   const other = kind === "zone" ? "accountId" : "zoneId";
   return `${JSON.stringify(dataset)} is not a dataset of this ${kind}. Set ${other} instead of ${kind}Id`;
 }

@@ -27,6 +27,10 @@ export interface LogpushJobState {
   readonly filter?: string;
   /** The options that differ from their defaults, and `fieldNames` if the API returns them. */
   readonly outputOptions: OutputOptions;
+  /** Whether attack traffic that DDoS protection handles is left out of the logs. */
+  readonly filterAttackTraffic?: true;
+  /** The ID of the transformer that the log lines go through. */
+  readonly transformerId?: number;
   /** The time up to which logs have been pushed. */
   readonly lastComplete?: string;
   /** When a push last failed. Absent if a push has succeeded since. */
@@ -56,6 +60,8 @@ export function jobStateOf(job: Job): LogpushJobState {
     ...health,
     ...omitAbsent({
       kind,
+      filterAttackTraffic: raw["filter_attack_traffic"] === true ? (true as const) : undefined,
+      transformerId: typeof raw["transformer_id"] === "number" ? raw["transformer_id"] : undefined,
       filter: filter === "" ? undefined : filter,
       errorMessage: errorMessage === undefined ? undefined : quoteOwn(errorMessage, [redactor]),
     }),

@@ -89,9 +89,14 @@ const SIMPLE = {
   maxUploadBytes: { name: "max_upload_bytes", unset: null, defaults: [0] },
   maxUploadIntervalSeconds: { name: "max_upload_interval_seconds", unset: null, defaults: [0, 30] },
   maxUploadRecords: { name: "max_upload_records", unset: null, defaults: [0, 100_000] },
+  filterAttackTraffic: { name: "filter_attack_traffic", unset: false, defaults: [false] },
+  transformerId: { name: "transformer_id", unset: null, defaults: [] },
 } as const;
+/** What leaves log lines out. It's compared and reset even if it was never declared. */
+const LEAVES_OUT: readonly string[] = ["filterAttackTraffic", "transformerId"];
 type SimpleMember = keyof typeof SIMPLE;
-const SIMPLE_MEMBERS = Object.keys(SIMPLE) as readonly SimpleMember[];
+/** The arguments that are sent without conversion. */
+export const SIMPLE_MEMBERS = Object.keys(SIMPLE) as readonly SimpleMember[];
 
 /** Whether the field has a value other than its default. Null counts as the default. */
 function isSet(member: SimpleMember, raw: JsonObject): boolean {
@@ -123,7 +128,8 @@ export function jobFromApi(
   for (const member of SIMPLE_MEMBERS) {
     const own = declared[member];
     if (own !== undefined) found[member] = simpleFromApi(member, own, raw[SIMPLE[member].name]);
-    else if (strict && isSet(member, raw)) found[member] = raw[SIMPLE[member].name];
+    else if ((strict || LEAVES_OUT.includes(member)) && isSet(member, raw))
+      found[member] = raw[SIMPLE[member].name];
   }
   // Drift may have any type; it is only shown.
   return omit({ ...found, ...EXTRA.found(declared.extra, raw) }) as JobArgs;
@@ -196,8 +202,9 @@ export function updateRequest(
   const { outputOptions: options } = args;
   const unset = before.outputOptions === undefined ? undefined : null;
   const plain = SIMPLE_MEMBERS.map((member): [string, unknown] => {
-    const isRemoved = args[member] === undefined && before[member] !== undefined;
-    return [SIMPLE[member].name, isRemoved ? SIMPLE[member].unset : args[member]];
+    const { name, unset } = SIMPLE[member];
+    const isOwn = before[member] !== undefined || (LEAVES_OUT.includes(member) && isSet(member, raw));
+    return [name, args[member] ?? (isOwn ? unset : undefined)];
   });
   return {
     ...unknownMembers(raw, EXTRA.removed(before.extra, args.extra)),

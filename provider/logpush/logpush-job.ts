@@ -279,6 +279,20 @@ export interface LogpushJobArgs {
    */
   readonly maxUploadRecords?: pulumi.Input<number>;
   /**
+   * Whether attack traffic that DDoS protection handles is left out of the logs. Works only with datasets
+   * `http_requests`, `firewall_events` and `network_analytics_logs`. Updates in place.
+   *
+   * @defaultValue `false`
+   */
+  readonly filterAttackTraffic?: pulumi.Input<boolean>;
+  /**
+   * The ID of a transformer: an SQL query of the account that drops or rewrites log lines. Its dataset must be the
+   * job's, and `outputType` must be `"ndjson"`. Updates in place.
+   *
+   * @defaultValue no transformer
+   */
+  readonly transformerId?: pulumi.Input<number>;
+  /**
    * `"edge"` makes an Edge Log Delivery job. Works only with dataset `http_requests`. Changing it replaces the job.
    *
    * @defaultValue `""`, an ordinary job

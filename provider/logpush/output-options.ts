@@ -19,7 +19,7 @@ export interface OutputOptionsArgs {
    */
   readonly fieldNames?: pulumi.Input<LiteralUnion<"all"> | readonly pulumi.Input<string>[]>;
   /**
-   * The share of lines to send, from 0 to 1, after the filter. Updates in place.
+   * The share of lines to send, above 0 and at most 1, after the filter. Updates in place.
    * @defaultValue `1`, all lines
    */
   readonly sampleRate?: pulumi.Input<number>;
@@ -71,8 +71,8 @@ export interface OutputOptionsArgs {
    */
   readonly fieldDelimiter?: pulumi.Input<string>;
   /**
-   * Whether subrequests are merged into the request they belong to. Works only with dataset `http_requests`. Updates in
-   * place.
+   * Whether subrequests are merged into the request they belong to. Works only with dataset `http_requests` of a zone.
+   * Updates in place.
    * @defaultValue `false`
    */
   readonly mergeSubrequests?: pulumi.Input<boolean>;
@@ -82,6 +82,12 @@ export interface OutputOptionsArgs {
    * @defaultValue `false`
    */
   readonly cve202144228?: pulumi.Input<boolean>;
+  /**
+   * Whether fields that are objects are written as JSON in a string, as BigQuery needs them together with other options
+   * for the format. Updates in place.
+   * @defaultValue `false`
+   */
+  readonly stringifyObject?: pulumi.Input<boolean>;
   /** API options that this version doesn't know. They're sent unchanged. Updates in place. */
   readonly extra?: pulumi.Input<Record<string, unknown>>;
 }
@@ -104,6 +110,7 @@ const MEMBERS = {
   fieldDelimiter: { wire: "field_delimiter", unset: "," },
   mergeSubrequests: { wire: "merge_subrequests", unset: false },
   cve202144228: { wire: "CVE-2021-44228", unset: false },
+  stringifyObject: { wire: "stringify_object", unset: false },
 } as const satisfies Readonly<Record<string, { readonly wire: string; unset?: unknown; csv?: unknown }>>;
 
 type Name = keyof typeof MEMBERS;
@@ -135,7 +142,7 @@ const BOOLEAN_REASON = "must be true or false";
 export interface OutputOptions {
   /** The fields, in this order, or `"all"` for every field of the dataset. */
   readonly fieldNames?: "all" | readonly string[];
-  /** The share of lines to send, from 0 to 1, after the filter. */
+  /** The share of lines to send, above 0 and at most 1, after the filter. */
   readonly sampleRate?: number;
   /** The format of timestamps. */
   readonly timestampFormat?: "unixnano" | "unix" | "rfc3339" | "rfc3339ms" | "rfc3339ns";
@@ -159,6 +166,8 @@ export interface OutputOptions {
   readonly mergeSubrequests?: boolean;
   /** Whether `${` is written as `x{`, to mitigate CVE-2021-44228. */
   readonly cve202144228?: boolean;
+  /** Whether fields that are objects are written as JSON in a string. */
+  readonly stringifyObject?: boolean;
   /** API options that this version doesn't know. */
   readonly extra?: Readonly<Record<string, unknown>>;
 }
@@ -167,8 +176,9 @@ export const outputOptions: z.ZodType<OutputOptions> = z.strictObject({
   fieldNames: z.union([z.literal("all"), fieldNames], 'must be a list of fields or "all"').exactOptional(),
   sampleRate: z
     .number()
-    .refine((rate) => rate >= 0 && rate <= 1, {
-      error: ({ input }) => `must be from 0 to 1 (the share of log lines to send), not ${String(input)}`,
+    .refine((rate) => rate > 0 && rate <= 1, {
+      error: ({ input }) =>
+        `must be above 0 and at most 1 (the share of log lines to send), not ${String(input)}`,
     })
     .exactOptional(),
   timestampFormat: z.enum(["unixnano", "unix", "rfc3339", "rfc3339ms", "rfc3339ns"]).exactOptional(),
@@ -185,6 +195,7 @@ export const outputOptions: z.ZodType<OutputOptions> = z.strictObject({
     .union([z.boolean(), z.enum(["true", "false"])], BOOLEAN_REASON)
     .transform((flag) => flag === true || flag === "true")
     .exactOptional(),
+  stringifyObject: z.boolean().exactOptional(),
   extra: EXTRA.schema(KNOWN_ON_WIRE).exactOptional(),
 });
 

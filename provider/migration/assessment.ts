@@ -134,14 +134,12 @@ function decide(
   sending: Sending | undefined,
 ): NextStep {
   const { zoneId, state } = observation;
-  if (state.phase === "retired") {
-    if (target === "assessed") return { kind: "record" };
+  if (state.phase === "retired")
     return {
       kind: "refuse",
       property: "target",
-      reason: `can't be "${target}": Cloudflare has retired the migration, so it won't proceed. Set target: "assessed" for zone ${zoneId}`,
+      reason: `Cloudflare has retired the migration: zone ${zoneId} can no longer be migrated or assessed. Remove its WafMigration from the program`,
     };
-  }
   if (target === "assessed" || isReached(target, state)) return { kind: "record" };
   if (state.phase === "other")
     return { kind: "wait", why: `Cloudflare doesn't document the state ${JSON.stringify(stateText(state))}` };

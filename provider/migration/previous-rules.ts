@@ -4,14 +4,16 @@ import { missingPermission } from "../api/credential";
 import { ApiError } from "../api/errors";
 import { byPage } from "../api/pages";
 import { MIGRATION } from "../limits";
+import { RetiredError } from "./api";
 
 /**
  * The parts of a zone's previous rules that matter for its migration. Cloudflare is removing these API paths, and the
  * migration guide doesn't cover firewall rules and page rules. Data that can't be read is reported, never guessed.
  */
 
-/** A list, or the reason why it couldn't be read. */
-export type Listing<T> = { readonly items: readonly T[] } | { readonly unread: string };
+/** A list, or the reason why it couldn't be read. `isGone` if Cloudflare has removed the path (410). */
+export type Listing<T> =
+  { readonly items: readonly T[] } | { readonly unread: string; readonly isGone?: boolean };
 
 export interface PreviousRules {
   readonly packages: Listing<Package>;
@@ -71,6 +73,7 @@ export type PageRule = z.infer<typeof pageRule>;
  * Reads the zone's previous settings, overrides, firewall rules and page rules. If Cloudflare rejects a request, that
  * list is reported as unread.
  *
+ * @throws RetiredError if Cloudflare has removed all paths of the previous WAF. One of them alone proves nothing.
  * @param onlyBlockers whether to read only the lists that can block the migration. The others are then empty.
  */
 export async function readPreviousRules(
@@ -121,6 +124,9 @@ export async function readPreviousRules(
       return (await api.list(`${root}/pagerules`, { what, record: pageRule, complete: true })).records;
     }),
   ]);
+  const asked = [...(onlyBlockers ? [] : [scored.packages]), overrides, firewallRules];
+  if (asked.every((list) => "isGone" in list && list.isGone))
+    throw new RetiredError(`Cloudflare has removed the previous rules of zone ${zone}.`);
   return { ...scored, overrides, firewallRules, pageRules };
 }
 
@@ -136,7 +142,7 @@ async function listing<T>(read: () => Promise<T[]>): Promise<Listing<T>> {
   } catch (error) {
     const status = error instanceof ApiError ? (error.status ?? 0) : 0;
     if (status < 400 || status >= 500 || status === 408 || status === 429) throw error;
-    return { unread: answerOf(error) };
+    return unread(error);
   }
 }
 
@@ -146,14 +152,16 @@ async function undocumented<T>(read: () => Promise<readonly T[]>): Promise<Listi
     return { items: await read() };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    return { unread: answerOf(error) };
+    return unread(error);
   }
 }
 
-function answerOf(error: unknown): string {
-  if (!(error instanceof ApiError) || error.status === undefined) return "Cloudflare gave no response";
+function unread(error: unknown): Listing<never> {
+  if (!(error instanceof ApiError) || error.status === undefined)
+    return { unread: "Cloudflare gave no response", isGone: false };
   const right = missingPermission(error);
-  return `Cloudflare returned ${error.status}${right === undefined ? "" : `; grant the token ${right}`}`;
+  const grant = right === undefined ? "" : `; grant the token ${right}`;
+  return { unread: `Cloudflare returned ${error.status}${grant}`, isGone: error.status === 410 };
 }
 
 function only<T>(list: Listing<T>, wanted: (item: T) => boolean): Listing<T> {

@@ -13,7 +13,7 @@ import { isFurther, stateText, stepIn, TARGETS, type Target } from "./state";
 import { PartialFailure, type Context } from "../runtime/lifecycle";
 import { defineResource } from "../runtime/resource";
 import { hasUnknown, UNKNOWN } from "../runtime/engine-values";
-import { pick, sameJson } from "../basics/json";
+import { isJsonObject, pick, sameJson } from "../basics/json";
 import { pluralize } from "../basics/words";
 import { CompositeId } from "../runtime/composite-id";
 import { ID, type LiteralUnion } from "../runtime/fields";
@@ -123,9 +123,12 @@ export const wafMigration = defineResource({
     const observation = await observe(ctx.api, args.zoneId);
     observations(ctx).set(args.zoneId, observation);
     const { next, shown, assessmentDigest } = assess(observation, requestOf(args));
-    // The update knows from its record whether the zone was finished before Cloudflare retired the migration.
     const isDeclared = olds["zoneId"] === args.zoneId && olds["target"] === args.target;
-    if (observation.state.phase === "retired" && args.target !== "assessed" && isDeclared) return {};
+    // What was finished before Cloudflare retired the migration stays as it's recorded. The update knows that.
+    const { assessment } = olds;
+    const wasFinished =
+      args.target !== "assessed" || (isJsonObject(assessment) && assessment["state"] === "finished");
+    if (observation.state.phase === "retired" && isDeclared && wasFinished) return {};
     const findings = { computed: { assessment: shown, assessmentDigest } };
     if (next.kind === "refuse") {
       const { property, reason } = next;

@@ -18,7 +18,7 @@ export type TypedDirectives = Readonly<Record<string, readonly string[] | boolea
 /** CSP text or an object of directives that hasn't been checked yet. */
 type CspInput = string | Readonly<Record<string, unknown>>;
 
-/** Directives that Page Shield supports, in rendering order: https://developers.cloudflare.com/page-shield/policies/csp-directives/ */
+/** Directives that Page Shield supports, in rendering order: https://developers.cloudflare.com/client-side-security/rules/csp-directives/ */
 const SUPPORTED = [
   "default-src",
   "script-src",

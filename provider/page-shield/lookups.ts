@@ -43,7 +43,7 @@ const settingsLookup = lookup<ZoneArgs, PageShieldSettingsState>("getPageShieldS
  *
  * @throws If the zone ID is malformed, the token lacks Page Shield Read, or the zone's plan doesn't include Page
  * Shield.
- * @see https://developers.cloudflare.com/page-shield/reference/settings/
+ * @see https://developers.cloudflare.com/client-side-security/reference/settings/
  * @see `GET /zones/{zone_id}/page_shield`
  */
 export const getPageShieldSettings = settingsLookup.plain;
@@ -74,7 +74,7 @@ const policiesLookup = lookup<ZoneArgs, readonly PageShieldPolicyState[]>("getPa
  * ```
  *
  * @throws If the zone ID is malformed, the token lacks Page Shield Read, or the zone's plan doesn't include policies.
- * @see https://developers.cloudflare.com/page-shield/policies/
+ * @see https://developers.cloudflare.com/client-side-security/rules/
  * @see `GET /zones/{zone_id}/page_shield/policies`
  */
 export const getPageShieldPolicies = policiesLookup.plain;
@@ -112,7 +112,7 @@ const policyLookup = lookup<PolicyLookupArgs, PageShieldPolicyState>("getPageShi
  * ```
  *
  * @throws If an ID is malformed, the zone has no such policy, or the token lacks Page Shield Read.
- * @see https://developers.cloudflare.com/page-shield/policies/
+ * @see https://developers.cloudflare.com/client-side-security/rules/
  * @see `GET /zones/{zone_id}/page_shield/policies/{policy_id}`
  */
 export const getPageShieldPolicy = policyLookup.plain;
@@ -153,7 +153,7 @@ const connectionsLookup = listLookup("getConnections", CONNECTIONS);
  * ```
  *
  * @throws If an argument is invalid, the token lacks Page Shield Read, or the zone's plan doesn't include connections.
- * @see https://developers.cloudflare.com/page-shield/detection/monitor-connections-scripts/
+ * @see https://developers.cloudflare.com/client-side-security/detection/monitor-connections-scripts/
  * @see `GET /zones/{zone_id}/page_shield/connections`
  */
 export const getConnections = connectionsLookup.plain;
@@ -191,7 +191,7 @@ const connectionLookup = lookup<ConnectionArgs, Connection>("getConnection")(
  * ```
  *
  * @throws If an ID is malformed, the zone has no such connection, or the token lacks Page Shield Read.
- * @see https://developers.cloudflare.com/page-shield/detection/monitor-connections-scripts/
+ * @see https://developers.cloudflare.com/client-side-security/detection/monitor-connections-scripts/
  * @see `GET /zones/{zone_id}/page_shield/connections/{connection_id}`
  */
 export const getConnection = connectionLookup.plain;
@@ -223,7 +223,7 @@ const cookiesLookup = listLookup("getCookies", COOKIES);
  * ```
  *
  * @throws If an argument is invalid, the token lacks Page Shield Read, or the zone's plan doesn't include cookies.
- * @see https://developers.cloudflare.com/page-shield/detection/monitor-connections-scripts/
+ * @see https://developers.cloudflare.com/client-side-security/detection/monitor-connections-scripts/
  * @see `GET /zones/{zone_id}/page_shield/cookies`
  */
 export const getCookies = cookiesLookup.plain;
@@ -258,7 +258,7 @@ const cookieLookup = lookup<CookieArgs, Cookie>("getCookie")(
  * ```
  *
  * @throws If an ID is malformed, the zone has no such cookie, or the token lacks Page Shield Read.
- * @see https://developers.cloudflare.com/page-shield/detection/monitor-connections-scripts/
+ * @see https://developers.cloudflare.com/client-side-security/detection/monitor-connections-scripts/
  * @see `GET /zones/{zone_id}/page_shield/cookies/{cookie_id}`
  */
 export const getCookie = cookieLookup.plain;
@@ -288,7 +288,7 @@ const scriptsLookup = listLookup("getScripts", SCRIPTS);
  * ```
  *
  * @throws If an argument is invalid, the token lacks Page Shield Read, or the zone's plan doesn't include scripts.
- * @see https://developers.cloudflare.com/page-shield/detection/monitor-connections-scripts/
+ * @see https://developers.cloudflare.com/client-side-security/detection/monitor-connections-scripts/
  * @see `GET /zones/{zone_id}/page_shield/scripts`
  */
 export const getScripts = scriptsLookup.plain;
@@ -323,7 +323,7 @@ const scriptLookup = lookup<ScriptArgs, Script>("getScript")(
  * ```
  *
  * @throws If an ID is malformed, the zone has no such script, or the token lacks Page Shield Read.
- * @see https://developers.cloudflare.com/page-shield/detection/monitor-connections-scripts/
+ * @see https://developers.cloudflare.com/client-side-security/detection/monitor-connections-scripts/
  * @see `GET /zones/{zone_id}/page_shield/scripts/{script_id}`
  */
 export const getScript = scriptLookup.plain;

@@ -36,7 +36,7 @@ export interface MaliciousOptions {
  * ```
  *
  * @throws `LookupError` if the threshold isn't a number from 1 to 100.
- * @see https://developers.cloudflare.com/page-shield/how-it-works/malicious-script-detection/
+ * @see https://developers.cloudflare.com/client-side-security/how-it-works/malicious-script-detection/
  */
 export function isMalicious(script: ScoredScript, options: MaliciousOptions = {}): boolean | undefined {
   return isScoredBelow(script, parseThreshold(options.threshold));
@@ -88,7 +88,7 @@ export class MaliciousScriptsError extends LookupError {
  *
  * @throws `MaliciousScriptsError` with the list of scripts, worst first. In a program, the engine shows its message.
  * @throws If an argument is invalid, the token lacks Page Shield Read, or the zone's plan doesn't include scripts.
- * @see https://developers.cloudflare.com/page-shield/detection/review-malicious-scripts/
+ * @see https://developers.cloudflare.com/client-side-security/detection/review-malicious-scripts/
  * @see `GET /zones/{zone_id}/page_shield/scripts`
  */
 export function assertNoMaliciousScripts(

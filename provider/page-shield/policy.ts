@@ -220,7 +220,7 @@ export interface PageShieldPolicyArgs {
   /**
    * The requests that the policy covers, in Cloudflare's Rules language: `http.host eq "www.example.com"`. An invalid
    * expression fails the preview, and the message gives the position of the mistake. A field or function that
-   * Cloudflare doesn't document causes a warning. The expression is sent as written, but differences in whitespace and
+   * this version doesn't know causes a warning. The expression is sent as written, but differences in whitespace and
    * notation (`==` for `eq`) don't count as changes. Updates in place.
    */
   readonly expression: pulumi.Input<string>;
@@ -305,7 +305,7 @@ export interface PageShieldPolicyArgs {
  * @throws If the expression or the CSP is invalid.
  * @throws If the zone already has such a policy and it can't be adopted.
  *
- * @see https://developers.cloudflare.com/page-shield/policies/
+ * @see https://developers.cloudflare.com/client-side-security/rules/
  * @see `POST /zones/{zone_id}/page_shield/policies`
  * @see `GET /zones/{zone_id}/page_shield/policies/{policy_id}`
  * @see `PUT /zones/{zone_id}/page_shield/policies/{policy_id}`

@@ -128,7 +128,7 @@ export interface ScriptSources {
  * ```
  *
  * @throws `LookupError` if the scripts or an option are invalid.
- * @see https://developers.cloudflare.com/page-shield/policies/csp-directives/
+ * @see https://developers.cloudflare.com/client-side-security/rules/csp-directives/
  */
 export function scriptSources(
   scripts: readonly SeenScript[],

@@ -219,7 +219,7 @@ export interface PageShieldSettingsArgs {
  * @throws If Cloudflare accepts the update but doesn't keep a value.
  * @throws If another resource of the program manages the same zone's settings.
  *
- * @see https://developers.cloudflare.com/page-shield/reference/settings/
+ * @see https://developers.cloudflare.com/client-side-security/reference/settings/
  * @see `GET /zones/{zone_id}/page_shield`
  * @see `PUT /zones/{zone_id}/page_shield`
  */

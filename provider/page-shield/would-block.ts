@@ -27,7 +27,7 @@ type Active = Readonly<Record<Reported, readonly Detected[] | undefined>>;
 const SHOWN_URLS = 5;
 const SHOWN_HOSTS = 5;
 
-/** Cloudflare calls a script with a lower score malicious: https://developers.cloudflare.com/page-shield/detection/monitor-connections-scripts/ */
+/** Cloudflare calls a script with a lower score malicious: https://developers.cloudflare.com/client-side-security/detection/monitor-connections-scripts/ */
 const MALICIOUS_BELOW = 10;
 
 /**

@@ -164,7 +164,7 @@ class ExpressionChecker {
     const [namespace = ""] = name.split(".");
     if (NAMESPACES.includes(namespace) && name !== namespace) {
       const advice = suggestion ?? "If the field is new, ignore this warning";
-      this.warnings.push({ at, reason: `Cloudflare doesn't document a field named ${name}. ${advice}` });
+      this.warnings.push({ at, reason: `field ${name} is not known to this version. ${advice}` });
       return undefined;
     }
     const advice = FUNCTIONS.has(name)
@@ -184,7 +184,7 @@ class ExpressionChecker {
       const near = nearest(name, [...FUNCTIONS.keys()]);
       const advice =
         near === undefined ? "If the function is new, ignore this warning" : `Did you mean ${near}(…)?`;
-      this.warnings.push({ at, reason: `Cloudflare doesn't document a function named ${name}. ${advice}` });
+      this.warnings.push({ at, reason: `function ${name} is not known to this version. ${advice}` });
     }
     const each = args.map((arg) => this.#argument(arg))[0];
     const returned = FUNCTIONS.get(name);

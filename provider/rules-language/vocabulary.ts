@@ -56,6 +56,7 @@ const BY_TYPE: Readonly<Record<string, string>> = {
   "Array<String>": `
     http.request.accepted_languages http.request.body.multipart.values
     cf.waf.content_scan.obj_types cf.waf.content_scan.obj_results
+    cf.waf.signature.request.categories cf.waf.signature.request.confidence cf.waf.signature.request.refs
     cf.llm.prompt.pii_categories cf.llm.prompt.unsafe_topic_categories`,
   "Array<Number>": `cf.bot_management.detection_ids cf.waf.content_scan.obj_sizes`,
   "Array<Array<String>>": `

@@ -72,6 +72,20 @@ export interface ExceptionArgs {
    * `{ rules }` lists single rules by ruleset. Updates in place.
    */
   readonly skip: pulumi.Input<SkipArgs>;
+  /**
+   * Whether security events and Logpush show the requests that match. Updates in place.
+   * @defaultValue `true`
+   */
+  readonly logging?: pulumi.Input<boolean>;
+}
+
+/** How Cloudflare logs the part of a request that matched a rule, which may contain personal data. */
+export interface MatchedDataArgs {
+  /**
+   * The public key that encrypts it: 44 characters of base64, as `matched-data-cli generate-key-pair` prints them. Whoever
+   * has the private key can read it. Updates in place.
+   */
+  readonly publicKey: pulumi.Input<string>;
 }
 
 const { SCORE_THRESHOLDS, MAX_PARANOIA_LEVEL } = MANAGED_RULES;
@@ -175,10 +189,20 @@ export const exceptions = z
         .transform((text) => (text === "" ? undefined : text))
         .optional(),
       skip,
+      logging: z
+        .boolean()
+        .transform((logs) => (logs ? undefined : false))
+        .optional(),
     }),
   )
   .transform((list) => (list.length === 0 ? undefined : list));
 export type Exceptions = NonNullable<z.output<typeof exceptions>>;
+
+export const matchedData = z.strictObject({
+  publicKey: z.string().regex(/^[A-Za-z0-9+/]{43}=$/, {
+    error: ({ input }) => `must be a public key of 44 characters of base64, not ${describe(input)}`,
+  }),
+});
 
 const otherRef = z.string().min(1, "is empty. Set it to the ref of another rule");
 
@@ -227,4 +251,5 @@ export interface DeclaredOverrides {
   readonly categories?: Categories | undefined;
   readonly rules?: Rules | undefined;
   readonly action?: RuleAction | undefined;
+  readonly allRulesEnabled?: boolean | undefined;
 }

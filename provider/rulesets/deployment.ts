@@ -25,6 +25,7 @@ import {
 } from "./overrides";
 import {
   definitionOf,
+  readRule,
   toOverrides,
   type EntryPoint,
   type ManagedRuleset,
@@ -44,6 +45,7 @@ export interface Declared extends DeclaredOverrides {
   readonly expression: string;
   readonly description?: string | undefined;
   readonly enabled: boolean;
+  readonly matchedData?: { readonly publicKey: string } | undefined;
   readonly ref: string;
   readonly position?: Position | undefined;
   readonly exceptions?: Exceptions | undefined;
@@ -142,12 +144,13 @@ export interface DesiredRule {
   readonly expression: string;
   readonly description: string | undefined;
   readonly enabled: boolean;
+  readonly publicKey: string | undefined;
   readonly ref: string;
 }
 
 /** Returns the declared rule. Optional properties that aren't declared keep their current values. */
 export function desiredRule(
-  { expression, enabled, description, version, ref }: Declared,
+  { expression, enabled, description, version, matchedData, ref }: Declared,
   { managed, overrides }: Prepared,
   held?: ZoneRule,
 ): DesiredRule {
@@ -158,6 +161,7 @@ export function desiredRule(
     expression,
     description: description ?? (held?.description === "" ? undefined : held?.description),
     enabled,
+    publicKey: matchedData?.publicKey ?? held?.deploys?.publicKey,
     ref,
   };
 }
@@ -166,16 +170,20 @@ export function desiredRule(
  * Returns the rule's full definition, because `PATCH` replaces all of it. Includes the existing rule's other fields.
  */
 export function toRequest(wanted: DesiredRule, held?: ZoneRule): JsonObject {
-  const { rulesetId, version, overrides, expression, enabled, ref, description } = wanted;
+  const { rulesetId, version, overrides, expression, enabled, publicKey, ref, description } = wanted;
   const definition = held?.deploys === undefined ? {} : definitionOf(held.raw);
   const parameters = isJsonObject(definition["action_parameters"]) ? definition["action_parameters"] : {};
   return {
     ...omit(definition, ["description"]),
     action: "execute",
     action_parameters: {
-      ...omit(parameters, ["version", "overrides"]),
+      ...omit(parameters, ["version", "overrides", "matched_data"]),
       id: rulesetId,
-      ...omitAbsent({ version, overrides: toOverrides(overrides) }),
+      ...omitAbsent({
+        version,
+        overrides: toOverrides(overrides),
+        matched_data: publicKey === undefined ? undefined : { public_key: publicKey },
+      }),
     },
     expression,
     enabled,
@@ -194,6 +202,7 @@ export function differences(rule: ZoneRule, wanted: DesiredRule, shared: SharedT
     expression: isSameExpression(rule.expression, wanted.expression),
     description: rule.description === (wanted.description ?? ""),
     enabled: rule.enabled === wanted.enabled,
+    matchedData: deploys?.publicKey === wanted.publicKey,
     ref: rule.ref === wanted.ref,
   };
   return Object.entries(same).flatMap(([name, isSame]) => (isSame ? [] : [name]));
@@ -320,15 +329,13 @@ export function valuesOfRemoved(
   args: Declared,
   state: Recorded,
   rule: ZoneRule,
-): Pick<DesiredRule, "version" | "description"> {
-  const found = state.previous?.rule;
-  const parameters = found?.["action_parameters"];
-  const text = (value: unknown): string | undefined =>
-    typeof value === "string" && value !== "" ? value : undefined;
-  const version =
-    state.version === undefined
-      ? state.known.version
-      : text(isJsonObject(parameters) ? parameters["version"] : "");
-  const description = state.description === undefined ? text(rule.description) : text(found?.["description"]);
-  return { version: args.version ?? version, description: args.description ?? description };
+): Pick<DesiredRule, "version" | "description" | "publicKey"> {
+  const before = readRule(state.previous?.rule);
+  const description = state.description === undefined ? rule.description : before?.description;
+  return {
+    version: args.version ?? (state.version === undefined ? state.known.version : before?.deploys?.version),
+    description: args.description ?? (description === "" ? undefined : description),
+    publicKey:
+      args.matchedData?.publicKey ?? (state.matchedData === undefined ? rule : before)?.deploys?.publicKey,
+  };
 }

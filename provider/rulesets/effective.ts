@@ -151,7 +151,15 @@ export interface RuleCounts {
 }
 
 /** The arguments that decide what a deployment's rules do. */
-export const OVERRIDING = ["ruleset", "version", "owasp", "action", "categories", "rules"] as const;
+export const OVERRIDING = [
+  "ruleset",
+  "version",
+  "owasp",
+  "categories",
+  "rules",
+  "action",
+  "allRulesEnabled",
+] as const;
 
 export function expand(
   managed: ManagedRuleset,

@@ -13,6 +13,7 @@ export interface Exception {
   readonly expression: string;
   readonly description?: string | undefined;
   readonly skip: Skip;
+  readonly logging?: false | undefined;
 }
 
 /** What identifies the exceptions of a deployment. */
@@ -49,9 +50,9 @@ export function ownExceptions({ rules }: Pick<EntryPoint, "rules">, of: Exceptio
 /** Whether a rule matches this exception, ignoring the description. */
 export function isSameException(
   rule: ZoneRule | undefined,
-  { expression, skip }: Exception,
+  { expression, skip, logging }: Exception,
 ): rule is ZoneRule {
-  if (rule?.skips === undefined) return false;
+  if (rule?.skips === undefined || rule.logging !== logging) return false;
   return rule.enabled && isSameExpression(rule.expression, expression) && sameJson(rule.skips, skip);
 }
 
@@ -72,19 +73,20 @@ export function sameExceptions(before: unknown, after: unknown): boolean {
 }
 
 function toRequest(
-  { expression, description, skip }: Exception,
+  { expression, description, skip, logging }: Exception,
   ref: string,
-  held: JsonObject = {},
+  held?: ZoneRule,
 ): JsonObject {
   return {
-    // Everything else is kept, such as `logging`, which Cloudflare fills in.
-    ...omit(held, ["description", "action_parameters"]),
+    // Everything else is kept.
+    ...omit(held === undefined ? {} : definitionOf(held.raw), ["description", "action_parameters"]),
     action: "skip",
     action_parameters: toSkip(skip),
     expression,
     enabled: true,
     ref,
     ...(description === undefined ? {} : { description }),
+    ...(logging === held?.logging ? {} : { logging: { enabled: logging !== false } }),
   };
 }
 
@@ -95,6 +97,7 @@ export interface LiveException {
   readonly expression: string;
   readonly description?: string;
   readonly skip: Skip | undefined;
+  readonly logging?: false;
   readonly enabled?: false;
 }
 
@@ -115,6 +118,7 @@ export function readExceptions(
       expression: rule.expression,
       ...(rule.description === "" ? {} : { description: rule.description }),
       skip: rule.skips,
+      ...(rule.logging === undefined ? {} : { logging: rule.logging }),
       ...(rule.enabled ? {} : { enabled: false }),
     })),
     hasGap: !effective.every((rule) => block.includes(rule)),
@@ -153,8 +157,7 @@ export async function syncExceptions(
       continue;
     }
     const isSame = isSameException(known, exception) && known.description === (exception.description ?? "");
-    if (known.ref !== name || !isSame)
-      await rules.change(known, toRequest(exception, name, definitionOf(known.raw)));
+    if (known.ref !== name || !isSame) await rules.change(known, toRequest(exception, name, known));
   }
   for (const [, rule] of surplus) await rules.remove(rule);
   await closeGaps(rules, deployment);

@@ -1,6 +1,6 @@
 import { isAbsent } from "../api/errors";
 import type { Context } from "../runtime/lifecycle";
-import { sameJson, type JsonObject } from "../basics/json";
+import { omitAbsent, sameJson, type JsonObject } from "../basics/json";
 import { readZoneDetails } from "../api/zone";
 import { snapshotOf } from "./adoption";
 import type { DeclaredOverrides } from "./arguments";
@@ -48,7 +48,7 @@ export function existingDeployment({ zone, account, found, rulesets, rule, manag
   /** Whether this package created the rule, so that a destroy would remove it. */
   readonly isOwn: boolean;
 } {
-  const version = rule.deploys?.version;
+  const { version, publicKey } = rule.deploys ?? {};
   const overrides = rule.deploys === undefined ? {} : overrideArguments(rule.deploys.overrides, managed);
   const isOwn = rule.ref.startsWith(REF_PREFIX);
   const inFront = exceptionsInFront(found, rule);
@@ -67,6 +67,7 @@ export function existingDeployment({ zone, account, found, rulesets, rule, manag
     ...(version === undefined || version === "latest" ? {} : { version }),
     ...(rule.description === "" ? {} : { description: rule.description }),
     ...overrides,
+    ...(publicKey === undefined ? {} : { matchedData: { publicKey } }),
     ...outputsOf(NOTHING_SECRET, found, rule, {
       managed,
       sharedTags: sharedTagsOf(managed, tagsOf(overrides)),
@@ -127,13 +128,13 @@ function uniqueName(id: string, rulesets: readonly ManagedRulesetInfo[]): string
 }
 
 function exceptionArgument(
-  { expression, description, skips }: ZoneRule,
+  { expression, description, skips, logging }: ZoneRule,
   own: string,
   nameOf: (id: string) => string,
 ): (JsonObject & { readonly skip: DeclaredSkip })[] {
   if (skips === undefined || (typeof skips === "object" && "other" in skips)) return [];
   const skip = skipArgument(skips, own, nameOf);
-  return [{ expression, ...(description === "" ? {} : { description }), skip }];
+  return [{ expression, ...(description === "" ? {} : { description }), skip, ...omitAbsent({ logging }) }];
 }
 
 /** Converts overrides to arguments: to `owasp` if that covers everything, otherwise to categories and rules. */

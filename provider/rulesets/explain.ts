@@ -19,6 +19,8 @@ export interface ExplainedException {
   readonly expression: string;
   /** `all` for the whole deployment, or the number of the deployment's rules that are skipped. */
   readonly skips: "all" | number;
+  /** Present if the requests that match aren't logged. */
+  readonly logging?: false;
 }
 
 /** A rule that an override changes. */
@@ -63,6 +65,8 @@ export interface ExplainedDeployment {
   readonly otherAction: readonly (ExplainedRule & { readonly action: string })[];
   /** Enabled skip rules before the deployment that apply to it. */
   readonly exceptions: readonly ExplainedException[];
+  /** Present if the part of a request that matched a rule is logged, encrypted. */
+  readonly payloadLogging?: true;
   /**
    * What the latest version changed for this deployment, compared with the version before it. Present only if the
    * deployment uses the latest version and Cloudflare still serves the previous one.
@@ -145,9 +149,10 @@ function explainDeployment(
     exceptions: before.flatMap((rule) => {
       const skips = rule.enabled ? skippedBy(rule.skips, rulesetId) : undefined;
       if (skips === undefined) return [];
-      const { id: ruleId, ref, description, expression } = rule;
-      return [{ ruleId, ref, description, expression, skips }];
+      const { id: ruleId, ref, description, expression, logging } = rule;
+      return [{ ruleId, ref, description, expression, skips, ...omitAbsent({ logging }) }];
     }),
+    payloadLogging: deploys?.publicKey === undefined ? undefined : (true as const),
     latestChange: isComparable && !pins ? changeSince(other, managed, deployment) : undefined,
     behind: isComparable && pins ? lackOf(managed, other, deployment) : undefined,
   });

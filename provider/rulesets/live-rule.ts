@@ -57,15 +57,17 @@ interface Declared extends DeclaredOverrides {
   /** The IDs of the rules that are declared by name. */
   readonly ruleIds?: RuleIds | undefined;
   readonly description?: string | undefined;
+  readonly matchedData?: unknown;
   readonly position?: Position | undefined;
 }
 
-/** The rule's arguments. A description that isn't declared is left out. */
+/** The rule's arguments. A description or public key that isn't declared is left out. */
 export interface LiveRule extends DeclaredOverrides {
   readonly expression: string;
   readonly description: string | undefined;
   readonly enabled: boolean;
   readonly exceptions: readonly LiveException[] | undefined;
+  readonly matchedData: { readonly publicKey: string } | undefined;
   readonly position: Position | undefined;
   /** Describes changes that no argument can express. */
   readonly drift: string | undefined;
@@ -90,7 +92,8 @@ export function readLiveRule(
           scoreRule,
           sharedTagsAmong([...tagsOf(declared), ...liveTags]),
         );
-  const { owasp, categories, rules, action } = overrides;
+  const { owasp, categories, rules, action, allRulesEnabled } = overrides;
+  const publicKey = declared.matchedData === undefined ? undefined : deploys?.publicKey;
   const { exceptions, hasGap } = readExceptions(found, rule, own);
   const drift = [
     ...inexpressible,
@@ -101,6 +104,8 @@ export function readLiveRule(
     categories,
     rules: deploys === undefined ? rules : byRuleName(rules, declared.rules, ids),
     action,
+    allRulesEnabled,
+    matchedData: publicKey === undefined ? undefined : { publicKey },
     expression: rule.expression,
     description: declared.description === undefined ? undefined : rule.description,
     enabled: rule.enabled,

@@ -92,6 +92,8 @@ const args = z.object({
   categories: declared.categories.exactOptional(),
   rules: declared.rules.exactOptional(),
   action: declared.action.exactOptional(),
+  allRulesEnabled: z.boolean().exactOptional(),
+  matchedData: declared.matchedData.exactOptional(),
   exceptions: declared.exceptions.exactOptional(),
   adopt: adopt.exactOptional(),
   onDestroy: z.enum(["restore", "remove", "keep"]).exactOptional(),
@@ -466,7 +468,7 @@ export interface ManagedRulesetOverrideArgs {
   /**
    * The requests that the ruleset inspects, in Cloudflare's Rules language, such as `http.host eq "www.example.com"`.
    * At most 4,096 characters. An expression that Cloudflare can't parse fails the preview, and the message says where
-   * the mistake is. A field or function that Cloudflare doesn't document causes a warning. Differences in notation
+   * the mistake is. A field or function that this version doesn't know causes a warning. Differences in notation
    * (whitespace, `==` for `eq`) don't count as changes. The default selects all requests. Updates in place.
    * @defaultValue `"true"`
    */
@@ -537,6 +539,17 @@ export interface ManagedRulesetOverrideArgs {
    * Updates in place.
    */
   readonly action?: pulumi.Input<LiteralUnion<declared.RuleAction>>;
+  /**
+   * Turns all rules of the ruleset on or off, instead of their own defaults. `categories`, `rules` and the tags that
+   * `owasp` turns off take precedence over it. Updates in place.
+   * @defaultValue each rule's own default
+   */
+  readonly allRulesEnabled?: pulumi.Input<boolean>;
+  /**
+   * Logs the part of a request that matched a rule, encrypted with your public key: payload logging. It's sent only if
+   * you set it; a key that someone else set is kept. Updates in place.
+   */
+  readonly matchedData?: pulumi.Input<declared.MatchedDataArgs>;
   /**
    * Requests that skip managed rules. Each exception is a skip rule. The skip rules stay in this order, immediately
    * before the deployment, and are removed with it. Updates in place.

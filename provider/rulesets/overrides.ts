@@ -59,7 +59,7 @@ export function sharedTagsOf({ rules }: Pick<ManagedRuleset, "rules">, tags: rea
  * that turns off the same level isn't sent twice. `validate` has already rejected contradictions.
  */
 export function compileOverrides(
-  { owasp, categories = [], rules = {}, action }: DeclaredOverrides,
+  { owasp, categories = [], rules = {}, action, allRulesEnabled: enabled }: DeclaredOverrides,
   scoreRule: string | undefined,
 ): Overrides {
   const off = owasp === undefined ? [] : levelsOff(owasp);
@@ -67,7 +67,7 @@ export function compileOverrides(
   const score = pick({ ...owasp }, ["action", "scoreThreshold"]);
   const isScored = scoreRule !== undefined && Object.keys(score).length > 0;
   return {
-    ...(action === undefined ? {} : { action }),
+    ...omitAbsent({ action, enabled }),
     categories: [...own, ...off],
     rules: isScored ? { ...rules, [scoreRule]: { ...rules[scoreRule], ...score } } : rules,
   };
@@ -155,6 +155,7 @@ export function decompileOverrides(
     categories: categories.length === 0 ? undefined : categories.map(toArgument),
     rules: entries.length === 0 ? undefined : Object.fromEntries(entries),
     action: live.action,
+    allRulesEnabled: live.enabled,
   });
   return { declared: found as DeclaredOverrides, inexpressible }; // An unknown action shows as drift in the next preview.
 }
@@ -178,13 +179,12 @@ function splitScore(
 }
 
 /** Describes in words the parts of the overrides that no argument can express. */
-function inexpressibleIn({ enabled, extra, categories, rules }: Overrides): string[] {
+function inexpressibleIn({ extra, categories, rules }: Overrides): string[] {
   const entries = [
     ...categories.map(({ tag, extra: more }) => [`category ${JSON.stringify(tag)}`, more] as const),
     ...Object.entries(rules).map(([id, { extra: more }]) => [`rule ${id}`, more] as const),
   ];
   return [
-    ...(enabled === undefined ? [] : [`an override turns the whole ruleset ${enabled ? "on" : "off"}`]),
     ...(extra === undefined ? [] : [`the overrides also set ${Object.keys(extra).join(", ")}`]),
     ...entries.flatMap(([what, more]) =>
       more === undefined ? [] : [`the override of ${what} also sets ${Object.keys(more).join(", ")}`],

@@ -11,6 +11,7 @@ import {
   type VersionChange,
 } from "./compare-versions";
 import { isPinned, type Declared, type Prepared } from "./deployment";
+import { OVERRIDING } from "./effective";
 import { findManagedRuleset, isIncomplete, readVersionOnce } from "./managed";
 import { scoreRuleOf } from "./overrides";
 import type { RuleIds } from "./rule-names";
@@ -101,9 +102,7 @@ export async function newsOfVersion(
 
 /** Marks the deployment as secret if an argument is, so that the comparison leaves out single rules. */
 function shownOf(ctx: Context, deployment: Deployment): Deployment {
-  const isSecret = ["owasp", "categories", "rules", "action", "exceptions"].some((name) =>
-    ctx.isSecret(name),
-  );
+  const isSecret = [...OVERRIDING, "exceptions"].some((name) => ctx.isSecret(name));
   return { ...deployment, isSecret };
 }
 

@@ -33,7 +33,7 @@ export interface Overrides {
   readonly categories: readonly CategoryOverride[];
   /** Overrides by rule ID. Their order doesn't matter. */
   readonly rules: Readonly<Record<string, RuleOverride>>;
-  /** Turns the whole ruleset on or off. No argument can express this, so someone else set it. */
+  /** Turns all rules on or off. */
   readonly enabled?: boolean;
   /** API fields without a corresponding argument, as the API returned them. */
   readonly extra?: JsonObject;
@@ -63,9 +63,13 @@ export interface ZoneRuleState {
     readonly rulesetId: string;
     readonly version?: string;
     readonly overrides: Overrides;
+    /** The public key that encrypts logged payloads. */
+    readonly publicKey?: string;
   };
   /** What the rule skips. Present only for a skip rule. */
   readonly skips?: Skip;
+  /** Present only for a skip rule whose matches aren't logged. */
+  readonly logging?: false;
 }
 
 /** A zone's entry point ruleset for managed rules. */
@@ -151,7 +155,7 @@ const overridesWire = renamed(OVERRIDES, {
 const NO_OVERRIDES: Overrides = { categories: [], rules: {} };
 
 /** Returns the field `overrides`. Undefined if nothing is overridden, because Cloudflare rejects an empty object. */
-export function toOverrides({ action, categories, rules }: Overrides): JsonObject | undefined {
+export function toOverrides({ action, enabled, categories, rules }: Overrides): JsonObject | undefined {
   const toWire = (names: Readonly<Record<string, string>>, entry: JsonObject): JsonObject =>
     omitAbsent(Object.fromEntries(Object.entries(names).map(([ours, theirs]) => [theirs, entry[ours]])));
   const byId = Object.entries(rules).sort(([a], [b]) => (a < b ? -1 : 1));
@@ -159,6 +163,7 @@ export function toOverrides({ action, categories, rules }: Overrides): JsonObjec
     list.length === 0 ? undefined : list;
   const members = omitAbsent({
     action,
+    enabled,
     categories: filled(categories.map((entry) => toWire(CATEGORY, { ...entry }))),
     rules: filled(byId.map(([id, entry]) => toWire(RULE, { id, ...entry }))),
   });
@@ -195,8 +200,14 @@ const zoneRule = z
     description: z.string().nullish(),
     enabled: z.boolean().nullish(),
     action_parameters: z
-      .looseObject({ id: z.string().nullish(), version, overrides: z.unknown().optional() })
+      .looseObject({
+        id: z.string().nullish(),
+        version,
+        overrides: z.unknown().optional(),
+        matched_data: z.looseObject({ public_key: z.string() }).nullish().catch(undefined),
+      })
       .nullish(),
+    logging: z.looseObject({ enabled: z.boolean() }).nullish().catch(undefined),
   })
   .transform((raw, ctx): ZoneRule => {
     const { action, action_parameters: parameters } = raw;
@@ -208,6 +219,7 @@ const zoneRule = z
             rulesetId: parameters.id,
             version: parameters.version,
             overrides: overrides.data ?? NO_OVERRIDES,
+            publicKey: parameters.matched_data?.public_key,
           })
         : undefined;
     return omitAbsent({
@@ -219,9 +231,15 @@ const zoneRule = z
       enabled: raw.enabled ?? true,
       deploys,
       skips: action === "skip" ? fromSkip(parameters ?? {}) : undefined,
+      logging: action === "skip" && raw.logging?.enabled === false ? (false as const) : undefined,
       raw,
     });
   });
+
+/** Reads the definition of a rule, with or without its ID. Undefined if it can't be read. */
+export function readRule(definition: JsonObject | undefined): ZoneRule | undefined {
+  return zoneRule.safeParse({ id: "", ...definition }).data;
+}
 
 export const entryPoint = z
   .looseObject({

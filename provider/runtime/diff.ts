@@ -12,6 +12,7 @@ export interface DiffResult {
   /** The names of the inputs that differ: arguments, and computed inputs that count as changes. */
   readonly changed: readonly string[];
   readonly replaces: string[];
+  readonly deleteBeforeReplace: boolean;
 }
 
 /** Compares the recorded state with the program, and shows the reviewer what the engine's own diff doesn't. */
@@ -30,7 +31,9 @@ export async function diff(
   );
   // If this operation ran no check, no program declares the resource: this is a refresh or destroy. Or the engine is
   // asking whether the resource must be deleted before another one that it depends on.
-  if (declared === undefined) return { changes: changed.length > 0, changed, replaces };
+  const deleteBeforeReplace =
+    replaces.length > 0 && replaces.every((key) => lifecycle.deleteFirstOn?.includes(key) === true);
+  if (declared === undefined) return { changes: changed.length > 0, changed, replaces, deleteBeforeReplace };
 
   const change = replaces.length > 0 ? "replacement" : changed.length > 0 ? "update" : "none";
   // After a crash between a create and the delete of its predecessor, the state contains both. The delete happens now.
@@ -45,6 +48,7 @@ export async function diff(
     changes: changed.length > 0 || pendingWork !== false || declared.hasPendingWork,
     changed,
     replaces,
+    deleteBeforeReplace,
   };
 }
 

@@ -173,6 +173,7 @@ export type Facts = Pick<
   | "computedInputs"
   | "inputsOnly"
   | "replaceOn"
+  | "deleteFirstOn"
   | "compared"
   | "ofAccount"
   | "secret"
@@ -244,6 +245,8 @@ interface Data<Shape extends z.ZodRawShape, Computed extends object> {
   readonly writtenAs?: (given: JsonObject) => Readonly<Record<string, string>>;
   /** Arguments that replace the resource if they change. */
   readonly replaceOn: readonly (keyof Shape & string)[];
+  /** Those of them that can't change while the old object exists: it's deleted before its successor is created. */
+  readonly deleteFirstOn?: readonly (keyof Shape & string)[];
   /**
    * Arguments that may contain credentials: always secret and never printed. Each function redacts the argument's
    * secret parts.

@@ -1,5 +1,5 @@
 import { formatNumber } from "../limits/workers";
-import { compareText, pluralize } from "../basics/words";
+import { applying, compareText, pluralize } from "../basics/words";
 import { ownMember } from "../basics/json";
 import { VERDICTS, type Change, type Verdict } from "./comparison";
 import type { Account, Cell, Deployment, NotReadable, Survey, SurveyedJob, Zone } from "./model";
@@ -47,11 +47,12 @@ function within<T extends { readonly id: string }>(
   const found =
     old === undefined || now === undefined
       ? changed(scope, surveyed(old), surveyed(now))
-      : [...changed("ID", { text: old.id }, { text: now.id }), ...differences(old, now)];
+      : [...changed("ID", text(old.id), text(now.id)), ...differences(old, now)];
   return found.map(({ verdict, ...rest }) => ({ verdict, ...place, ...rest }));
 }
 
-const surveyed = (given: unknown): Fact => ({ text: given === undefined ? "not surveyed" : "surveyed" });
+const text = (given: string): Fact => ({ text: given });
+const surveyed = (given: unknown): Fact => text(given === undefined ? "not surveyed" : "surveyed");
 
 const SWITCH_GRADES: Readonly<Record<string, number>> = { off: 0, perhaps: 0.5, on: 1 };
 /** The grade of each zone status. Cloudflare protects only active zones. */
@@ -63,7 +64,7 @@ const READINESS_GRADES: Readonly<Record<string, number>> = { blocked: 0, ready: 
 function zoneDifferences(old: Zone, now: Zone, stacks: Stacks): Difference[] {
   const both = <Part extends keyof Zone>(part: Part): [Zone[Part], Zone[Part]] => [old[part], now[part]];
   return [
-    ...inPart("plan", both("plan"), (a, b) => changed("plan", { text: a }, { text: b })),
+    ...inPart("plan", both("plan"), (a, b) => changed("plan", text(a), text(b))),
     ...inPart("status", both("status"), (a, b) =>
       changed("status", graded(STATUS_GRADES, a), graded(STATUS_GRADES, b)),
     ),
@@ -115,7 +116,7 @@ function accountDifferences(old: Account, now: Account, stacks: Stacks): Differe
 }
 
 const switched = (isEnabled: boolean): Fact => graded(SWITCH_GRADES, isEnabled ? "on" : "off");
-const existing = (given: unknown): Fact => ({ text: given === undefined ? "none" : "exists" });
+const existing = (given: unknown): Fact => text(given === undefined ? "none" : "exists");
 
 function labelOf(noun: string, name: string, id: string): string {
   return `${noun} ${name === "" ? id : JSON.stringify(name)}`;
@@ -134,8 +135,8 @@ function policyDifferences([old, now]: Pair<Policy>, what: string, id: string): 
   const [before, after] = [blocked(old), blocked(now)];
   return [
     ...shown,
-    ...changed(`${what}: pages`, { text: old.expression }, { text: now.expression }, id),
-    ...changed(`${what}: allows`, { text: old.value }, { text: now.value }, id),
+    ...changed(`${what}: pages`, text(old.expression), text(now.expression), id),
+    ...changed(`${what}: allows`, text(old.value), text(now.value), id),
     ...(before && after ? changed(`${what}: scripts that it blocks`, before, after, id) : []),
   ];
 }
@@ -196,7 +197,7 @@ function deploymentDifferences(
     ...(unread === undefined || old.enabled !== now.enabled
       ? changed(what, stateFact(old), stateFact(now), id)
       : []),
-    ...changed(`${what}: requests`, { text: old.expression }, { text: now.expression }, id),
+    ...changed(`${what}: requests`, text(old.expression), text(now.expression), id),
   ];
   const isOff = ({ enabled, state }: Deployment): boolean =>
     !enabled || (unread === undefined && state === "off");
@@ -236,13 +237,13 @@ type Exception = Item<Deployment["exceptions"]>;
 
 /** Grades a deployment's exceptions in both surveys, regardless of their order: skipping fewer rules is better. */
 function exceptionFacts(before: Deployment, after: Deployment): [before: Fact, after: Fact] {
-  const text = ({ skips, expression }: Exception): string =>
-    `${skips === "all" ? "all rules" : pluralize(skips, "rule")} if ${expression}`;
-  const pairs = paired(before.exceptions, after.exceptions, text, ({ expression }) => expression);
+  const words = ({ skips, expression, logging }: Exception): string =>
+    `${skips === "all" ? "all rules" : pluralize(skips, "rule")}${logging === false ? ", not logged," : ""} if ${expression}`;
+  const pairs = paired(before.exceptions, after.exceptions, words, ({ expression }) => expression);
   const fact = (all: readonly (Exception | undefined)[]): Fact => ({
     text:
       all
-        .flatMap((each) => (each ? [text(each)] : []))
+        .flatMap((each) => (each ? [words(each)] : []))
         .sort()
         .join("; ") || ABSENT.text,
     grades: all.map((each) => (each?.skips === "all" ? -Infinity : -(each?.skips ?? 0))),
@@ -295,11 +296,23 @@ function jobsDifferences(stacks: Stacks) {
       differences: ([before, after], what, id) => [
         ...changed(what, state(before), state(after), id),
         ...(before && after
-          ? changed(`${what}: destination`, { text: before.destination }, { text: after.destination }, id)
+          ? [
+              ...changed(`${what}: destination`, text(before.destination), text(after.destination), id),
+              ...changed(`${what}: lines left out`, leftOut(before), leftOut(after), id),
+            ]
           : []),
       ],
       stacks,
     });
+}
+
+/** What keeps lines of a job from being pushed, other than its filter. */
+function leftOut({ filterAttackTraffic, transformerId }: SurveyedJob): Fact {
+  const all = applying(
+    filterAttackTraffic === true && "attack traffic",
+    transformerId !== undefined && `by transformer ${transformerId}`,
+  );
+  return { text: all.join(", ") || "none", grades: [-all.length] };
 }
 
 /** An item in the old and the new survey. Undefined for a survey that doesn't contain it. */

@@ -111,6 +111,8 @@ const deployment = members({
       expression: z.string(),
       /** What the exception skips: `all` for the whole deployment, or the number of its rules that are skipped. */
       skips: z.union([z.literal("all"), z.int()]),
+      /** Present if the requests that the exception matches aren't logged. */
+      logging: z.literal(false).exactOptional(),
       /**
        * Whether the exception stops the whole deployment for the requests that it matches. Skipping the rule that
        * compares the OWASP score is enough.
@@ -118,6 +120,8 @@ const deployment = members({
       stops: z.boolean(),
     }),
   ),
+  /** Present if the part of a request that matched a rule is logged, encrypted. */
+  payloadLogging: z.literal(true).exactOptional(),
   effect: cell(
     members({
       name: z.string(),
@@ -151,6 +155,10 @@ const job = members({
    * credential.
    */
   destination: z.string(),
+  /** Present if attack traffic that DDoS protection handles isn't pushed. */
+  filterAttackTraffic: z.literal(true).exactOptional(),
+  /** The ID of the transformer, which may drop log lines. */
+  transformerId: z.number().exactOptional(),
   lastComplete: z.string().exactOptional(),
   lastError: z.string().exactOptional(),
   /** Cloudflare's error message, without anything that may be a credential. */
@@ -273,7 +281,7 @@ export const zone = members({
 });
 export type Zone = z.infer<typeof zone>;
 
-const namespaceShape = { id: z.string(), title: z.string() };
+const namespaceShape = { id: z.string(), title: z.string(), jurisdiction: z.string().exactOptional() };
 const keys = cell(members({ count: z.int(), more: z.boolean() }));
 export type NamespaceKeys = z.infer<typeof keys>;
 const namespace = members({
@@ -349,7 +357,7 @@ const headShape = {
     members({
       /** The permission, such as `Page Shield Read`. */
       right: z.string(),
-      /** Where to grant it: `Page Shield Read (in the dashboard: Zone > Page Shield > Read)`. */
+      /** Where to grant it: `Page Shield Read (in the dashboard: Zone > Client-side security > Read)`. */
       where: z.string(),
       /** How many zones or accounts have a part that couldn't be read. */
       zones: z.int(),

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { List } from "../api/client";
 import { unlessAbsent } from "../api/errors";
-import { listNamespacesOf } from "../kv/listing";
+import { namespacesByTitle } from "../kv/listing";
 import { namespacePath, namespacesPath } from "../kv/address";
 import { KV } from "../limits";
 import { jobsPath } from "../logpush/job-api";
@@ -11,6 +11,7 @@ import type { AccountFacts, Cell, ListedAccount, NamespaceKeys } from "./model";
 import { deploymentsOf } from "./read-deployments";
 import { readJobs } from "./read-zone";
 import { COMPLETE, type Reader } from "./cells";
+import { omitAbsent } from "../basics/json";
 import { isReadable, mapCell } from "./readable";
 
 /** Reads an account: its rulesets and deployments, its own Logpush jobs, and the list of its namespaces. */
@@ -19,11 +20,14 @@ export async function readAccount(reading: Reader, listed: ListedAccount): Promi
   const { id } = listed;
   const cell = <T>(path: string, read: () => Promise<T>): Promise<Cell<T>> => cells.read(path, id, read);
   const rulesetsPath = accountRulesetsPath(id);
-  const [found, jobs, namespaces] = await Promise.all([
+  const [found, jobs, byTitle] = await Promise.all([
     cell(rulesetsPath, () => collected(rulesetsOf(host.api, id, COMPLETE))),
     cell(jobsPath({ kind: "account", id }), () => readJobs(host, { kind: "account", id })),
-    cell(namespacesPath(id), () => collected(listNamespacesOf(host.api, id, namespace, COMPLETE))),
+    cell(namespacesPath(id), () => namespacesByTitle(host.api, id, COMPLETE)),
   ]);
+  const namespaces = mapCell(byTitle, (all) =>
+    all.map(({ id, title, jurisdiction }) => ({ id, title, ...omitAbsent({ jurisdiction }) })),
+  );
   const rulesets = mapCell(found, (all) =>
     all.map(({ id, name, kind, phase, version }) => ({ id, name, kind, phase, version })),
   );
@@ -41,10 +45,6 @@ export async function readAccount(reading: Reader, listed: ListedAccount): Promi
   const deployments = isReadable(entry) ? await deploymentsOf(reading, id, { id, rulesets }, entry) : entry;
   return { ...listed, rulesets, deployments, jobs, namespaces };
 }
-
-const namespace = z
-  .looseObject({ id: z.string(), title: z.string() })
-  .transform(({ id, title }) => ({ id, title }));
 
 /** The maximum number of pages to read. A page of keys may be empty even if there are more keys. */
 const MAX_KEY_PAGES = 10;

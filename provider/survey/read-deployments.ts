@@ -66,10 +66,12 @@ export async function deploymentsOf(
       state: stateOf(enabled && acts(ruleId)),
       expression,
       rulesetId: ruleset.id,
-      exceptions: exceptions.map(({ ruleId: id, description, expression, skips }) => ({
+      ...omitAbsent({ payloadLogging: each.payloadLogging }),
+      exceptions: exceptions.map(({ ruleId: id, description, expression, skips, logging }) => ({
         description,
         expression,
         skips,
+        ...omitAbsent({ logging }),
         stops: skips === "all" || acts(ruleId, id) === false,
       })),
       effect: mapCell(effectOf(ruleId), ({ deployed, latest }) => ({

@@ -221,9 +221,10 @@ async function readMigration(
 
 /** Reads the Logpush jobs of a zone or account. */
 export async function readJobs({ api }: Host, scope: Scope): Promise<SurveyedJob[]> {
-  return (await listJobs(api, scope, COMPLETE))
-    .map(jobStateOf)
-    .map(({ id, name, dataset, enabled, destination, lastComplete, lastError, errorMessage }) => ({
+  return (await listJobs(api, scope, COMPLETE)).map((job) => {
+    const { id, name, dataset, enabled, destination, lastComplete, lastError, ...state } = jobStateOf(job);
+    const { errorMessage, filterAttackTraffic, transformerId } = state;
+    return {
       id,
       name,
       dataset,
@@ -235,6 +236,7 @@ export async function readJobs({ api }: Host, scope: Scope): Promise<SurveyedJob
             ? "new"
             : "working",
       destination,
-      ...omitAbsent({ lastComplete, lastError, errorMessage }),
-    }));
+      ...omitAbsent({ filterAttackTraffic, transformerId, lastComplete, lastError, errorMessage }),
+    };
+  });
 }

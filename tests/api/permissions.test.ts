@@ -98,8 +98,12 @@ describe("the error for a 403", () => {
   const kv = `${account}/storage/kv/namespaces`;
 
   test.each([
-    ["GET", `${zone}/page_shield`, "Page Shield Read (in the dashboard: Zone > Page Shield > Read)"],
-    ["PUT", `${zone}/page_shield`, "Page Shield Write (in the dashboard: Zone > Page Shield > Edit)"],
+    ["GET", `${zone}/page_shield`, "Page Shield Read (in the dashboard: Zone > Client-side security > Read)"],
+    [
+      "PUT",
+      `${zone}/page_shield`,
+      "Page Shield Write (in the dashboard: Zone > Client-side security > Edit)",
+    ],
     ["POST", `${zone}/rulesets`, "Zone WAF Write (in the dashboard: Zone > Zone WAF > Edit)"],
     ["GET", `${zone}/waf_migration/status`, "Zone WAF Read (in the dashboard: Zone > Zone WAF > Read)"],
     ["GET", `${zone}/pagerules`, "Page Rules Read (in the dashboard: Zone > Page Rules > Read)"],
@@ -159,7 +163,7 @@ test("skips a read that the update doesn't depend on, and the warning names the 
   const [first] = LIVES.PageShieldPolicy();
   expect((await op.preview("PageShieldPolicy", { ...first })).step).toBe("create");
   expect(op.warned).toEqual([
-    `edgeguard: live check skipped: Listing the scripts in zone ${api.zones.shop} needs Page Shield Read (in the dashboard: Zone > Page Shield > Read)`,
+    `edgeguard: live check skipped: Listing the scripts in zone ${api.zones.shop} needs Page Shield Read (in the dashboard: Zone > Client-side security > Read)`,
   ]);
 });
 

@@ -54,6 +54,29 @@ test("namespace create prints the binding, and list, rename and delete find the 
   expect(await desk.raw("GET", "")).toEqual([expect.objectContaining({ title: "existing" })]);
 });
 
+test("every command finds a namespace by its title, and suggests a similar one", async () => {
+  const { id } = (await desk.raw("POST", "", { title: "goods_preview", jurisdiction: "eu" })) as {
+    id: string;
+  };
+  const goods = ["--title", "goods", "--preview"];
+  expect(await desk.here("kv", "key", "put", "kettle", "on", ...goods)).toMatchObject({ code: 0 });
+  expect(await desk.here("kv", "key", "get", "kettle", ...goods)).toMatchObject({ code: 0, stdout: "on" });
+  desk.write("more.json", JSON.stringify([{ key: "pot", value: "off" }]));
+  const bulk = await desk.here("kv", "bulk", "put", "more.json", "--title", "goods_preview");
+  expect(bulk.stderr).toContain(`wrote 1 entry to namespace ${id} ("goods_preview")`);
+  const listed = await desk.here("kv", "namespace", "list");
+  expect(JSON.parse(listed.stdout)).toContainEqual({ id, title: "goods_preview", jurisdiction: "eu" });
+  expect(await desk.here("kv", "key", "list", "--title", "good_preview")).toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringContaining(
+      'has no namespace "good_preview". Did you mean "goods_preview"?',
+    ) as string,
+  });
+  expect(await desk.here("kv", "namespace", "delete", ...goods, "--yes")).toMatchObject({ code: 0 });
+  expect(await desk.raw("GET", "")).not.toContainEqual(expect.objectContaining({ id }));
+});
+
 test("namespace list prints all namespaces of the account", async () => {
   const titles = Array.from({ length: 7 }, (_, i) => `listed ${i}`);
   for (const title of titles) await desk.raw("POST", "", { title });

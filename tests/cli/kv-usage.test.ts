@@ -47,7 +47,17 @@ describe("a kv command line", () => {
     [
       "no namespace",
       ["kv", "key", "get", "a"],
-      /no namespace\. Pass --binding <name> or --namespace-id <id>/,
+      /no namespace\. Pass --binding <name>, --namespace-id <id> or --title <title>\./,
+    ],
+    [
+      "a title with --local",
+      ["kv", "key", "get", "a", "--title", "existing", "--local"],
+      /--title finds a namespace of the account/,
+    ],
+    [
+      "a title and a binding",
+      put("--title", "existing"),
+      /'--title <title>' cannot be used with option '--binding/,
     ],
     ["two namespaces", put("--namespace-id", "a".repeat(32)), /cannot be used with option '--namespace-id/],
     ["an ID that's too short", ["kv", "key", "get", "a", "--namespace-id", "abc"], /An ID has 32 hex digits/],

@@ -282,6 +282,59 @@ describe("edgeguard import of a Logpush job", () => {
   });
 });
 
+describe("edgeguard import of a job, a namespace and a deployment with every new member", () => {
+  it("declares them, so that the next preview shows no changes", async () => {
+    const desk = await ImportDesk.from();
+    await desk.job("thinned", {
+      destination_conf: "https://logs.shop.example/edge",
+      filter_attack_traffic: true,
+      transformer_id: 42,
+      output_options: { field_names: ["RayID"], stringify_object: true },
+    });
+    await desk.send("POST", "/accounts/{account}/storage/kv/namespaces", {
+      title: "european",
+      jurisdiction: "eu",
+    });
+    const key = `${"A".repeat(43)}=`;
+    await desk.send("PUT", "/zones/{zone}/rulesets/phases/http_request_firewall_managed/entrypoint", {
+      rules: [
+        {
+          action: "skip",
+          action_parameters: { ruleset: "current" },
+          expression: 'http.host eq "a.example"',
+          logging: { enabled: false },
+        },
+        {
+          action: "execute",
+          action_parameters: {
+            id: managedRulesets.managed,
+            matched_data: { public_key: key },
+            overrides: { enabled: false },
+          },
+          expression: "true",
+        },
+      ],
+    });
+    const { code } = await desk.run(["--zone", desk.zone, "--account", desk.account]);
+    expect(code).toBe(0);
+    const program = desk.read("index.ts");
+    for (const line of [
+      "filterAttackTraffic: true",
+      "transformerId: 42",
+      "stringifyObject: true",
+      'jurisdiction: "eu"',
+      "allRulesEnabled: false",
+      `publicKey: "${key}"`,
+      "logging: false",
+    ])
+      expect(program).toContain(line);
+    for (const { type, ...recorded } of desk.recorded().values()) {
+      const { step } = await new Operation(desk.api).preview(type, recorded.inputs, recorded);
+      expect({ type, step }).toEqual({ type, step: "same" });
+    }
+  });
+});
+
 describe("an import that can't read everything", () => {
   it("lists in the summary what it couldn't read, and imports the rest", async () => {
     const desk = await ImportDesk.from();

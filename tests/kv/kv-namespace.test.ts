@@ -1,6 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { apiPerTest } from "../support/bench";
 import { KvNamespace } from "pulumi-edgeguard";
+import { REGISTER } from "../../provider/register";
 import { envelope, failureOf } from "../support/edge-client";
 import { Operation, rawGet, rawSend, sent, type Recorded } from "../support/operation";
 
@@ -146,5 +147,67 @@ describe("a rename", () => {
     await op.update(TYPE, plan.inputs, first);
     await op.update(TYPE, next.inputs, second);
     expect(await titles()).toContainEqual(expect.objectContaining({ id: second.id, title: "first" }));
+  });
+});
+
+describe("a namespace's jurisdiction", () => {
+  const inputs = { accountId: ACCOUNT_ID, title: "shop", jurisdiction: "eu" };
+  const create = async (body: object): Promise<string> =>
+    ((await rawSend(api, "POST", PATH, body))["result"] as { id: string }).id;
+
+  test("is sent with the create, recorded, and no change afterwards", async () => {
+    const recorded = await up(inputs);
+    const body = api.requests.find(({ method }) => method === "POST")?.body;
+    expect(body).toEqual({ title: "shop", jurisdiction: "eu" });
+    expect(await titles()).toContainEqual(expect.objectContaining({ title: "shop", jurisdiction: "eu" }));
+    expect((await new Operation(api).preview(TYPE, inputs, recorded)).step).toBe("same");
+    expect((await new Operation(api).refresh(TYPE, recorded))?.outputs).toEqual(recorded.outputs);
+    expect(await new Operation(api).refusals(TYPE, { ...inputs, jurisdiction: "fr" })).toEqual([
+      'jurisdiction: must be "eu", "us" or "fedramp", not "fr"',
+    ]);
+  });
+
+  test("replaces an empty namespace, which is deleted first, and fails the preview if it has keys", async () => {
+    const recorded = await up(inputs);
+    const moved = { ...inputs, jurisdiction: "us" };
+    const { inputs: news } = await new Operation(api).check(TYPE, moved, recorded);
+    const operation = new Operation(api);
+    await operation.check(TYPE, moved, recorded);
+    expect(await REGISTER[TYPE]?.diff(operation.host, recorded.id, recorded.outputs, news)).toMatchObject({
+      replaces: ["jurisdiction"],
+      deleteBeforeReplace: true,
+    });
+    const replaced = await new Operation(api).up(TYPE, moved, recorded, { deleteBeforeReplace: true });
+    expect(replaced.id).not.toBe(recorded.id);
+    expect(await titles()).toContainEqual(
+      expect.objectContaining({ id: replaced.id, title: "shop", jurisdiction: "us" }),
+    );
+    await rawSend(api, "PUT", `${PATH}/${replaced.id}/bulk`, [{ key: "b", value: "v" }]);
+    await expect(new Operation(api).preview(TYPE, inputs, replaced)).rejects.toThrow(
+      /still has 1 key: "b"\. .*set forceDestroy: true/,
+    );
+  });
+
+  test("of an existing namespace has to be the declared one, whatever adopt says", async () => {
+    const id = await create({ title: "shop", jurisdiction: "us" });
+    for (const adopt of ["ifEqual", "takeOver"])
+      expect(await new Operation(api).refusals(TYPE, { ...inputs, adopt })).toEqual([
+        `adopt: Namespace "shop" already exists (${id}) with jurisdiction "us", which can't be changed. Choose another title, or delete that namespace.`,
+      ]);
+    expect((await up({ title: "shop", jurisdiction: "us" })).id).toBe(id);
+    const plain = await create({ title: "plain" });
+    expect(await new Operation(api).refusals(TYPE, { ...inputs, title: "plain" })).toEqual([
+      expect.stringContaining(`(${plain}) with jurisdiction "none", which can't be changed`),
+    ]);
+  });
+
+  test("is read by get, and left alone by a program that doesn't declare it", async () => {
+    const id = await create({ title: "shop", jurisdiction: "fedramp" });
+    const { outputs } = await new Operation(api).get(TYPE, `${ACCOUNT_ID}/${id}`);
+    expect(outputs).toMatchObject({ title: "shop", jurisdiction: "fedramp" });
+    const adopted = await up({ title: "shop" });
+    expect(adopted.id).toBe(id);
+    const refreshed = await new Operation(api).refresh(TYPE, adopted);
+    expect(refreshed?.outputs).not.toHaveProperty("jurisdiction");
   });
 });

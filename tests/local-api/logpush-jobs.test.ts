@@ -28,12 +28,14 @@ describe("the API for Logpush jobs", () => {
       enabled: false,
       destination_conf: DATADOG,
       filter: "",
+      filter_attack_traffic: false,
       frequency: "high",
       logpull_options: null,
       max_upload_bytes: null,
       max_upload_interval_seconds: null,
       max_upload_records: null,
       output_options: null,
+      transformer_id: null,
       last_complete: null,
       last_error: null,
       error_message: null,
@@ -161,7 +163,19 @@ describe("the API for Logpush jobs", () => {
     ["too few records", { max_upload_records: 999 }, "/max_upload_records", "1000"],
     ["too many records", { max_upload_records: 1_000_001 }, "/max_upload_records", "1000000"],
     ["a sample rate above 1", options({ sample_rate: 1.01 }), "/output_options/sample_rate"],
-    ["a sample rate below 0", options({ sample_rate: -0.1 }), "/output_options/sample_rate"],
+    ["a sample rate of 0", options({ sample_rate: 0 }), "/output_options/sample_rate"],
+    [
+      "attack traffic left out of another dataset",
+      { dataset: "dns_logs", output_options: null, filter: null, filter_attack_traffic: true },
+      "/filter_attack_traffic",
+    ],
+    ["a transformer and CSV", { ...options({ output_type: "csv" }), transformer_id: 42 }, "/transformer_id"],
+    ["a transformer with number 0", { transformer_id: 0 }, "/transformer_id"],
+    [
+      "a BigQuery dataset without a table",
+      { destination_conf: "bq://projects/p/datasets/d?credentials=url:x" },
+      "/destination_conf",
+    ],
     [
       "an unknown timestamp format",
       options({ timestamp_format: "iso" }),
@@ -205,7 +219,11 @@ describe("the API for Logpush jobs", () => {
       "null as upload limits",
       { max_upload_bytes: null, max_upload_interval_seconds: null, max_upload_records: null },
     ],
-    ["a sample rate of 0", options({ sample_rate: 0 })],
+    ["a sample rate above 0", options({ sample_rate: 0.001 })],
+    ["objects as strings", options({ stringify_object: true })],
+    ["attack traffic left out and a transformer", { filter_attack_traffic: true, transformer_id: 42 }],
+    ["no transformer", { transformer_id: null }],
+    ["a BigQuery table", { destination_conf: "bq://projects/p/datasets/d/tables/t?credentials=url:x" }],
     ["a sample rate of 1", options({ sample_rate: 1 })],
   ])("accepts a job with %s", async (_, members) => {
     const id = await create(call, path, members);
@@ -224,11 +242,13 @@ describe("the job limit", () => {
     expect(await call("POST", path, newJob)).toMatchObject({ status: 200 });
   });
 
-  test("rejects every job in a zone whose plan has no Logpush, and limits an account's jobs separately", async () => {
+  test("limits an account's jobs separately from a zone's, whatever the plan", async () => {
     const api = await start({ limits: { maxAccountLogpushJobs: 1 } });
     const call = callerOf(api);
     const refused = refusal(403, 1004, "exceeded max jobs allowed");
-    expect(await call("POST", `/zones/${api.zones.blog}/logpush/jobs`, newJob)).toMatchObject(refused);
+    expect(await call("POST", `/zones/${api.zones.free}/logpush/jobs`, newJob)).toMatchObject({
+      status: 200,
+    });
     const account = `/accounts/${api.accounts.main}/logpush/jobs`;
     await create(call, account, { dataset: "workers_trace_events", output_options: null });
     const second = { ...newJob, dataset: "workers_trace_events", output_options: null };

@@ -57,6 +57,8 @@ const destinations: Readonly<Record<string, (it: string) => string>> = {
     `splunk://u:${it}@s.example.com?channel=c&insecure-skip-verify=false&header_Authorization=${it}`,
   datadog: (it) => `datadog://d.example.com?header_DD-API-KEY=${it}&header_DD-API-KEY=${it}`,
   sumo: (it) => `sumo://c.sumologic.com/receiver/v1/http/${it}`,
+  bq: (it) => `bq://projects/p/datasets/d/tables/t?credentials=base64:${it}`,
+  "an unknown scheme": (it) => `pipelines://stream/path?region=x&credentials=${it}`,
   sentinelone: (it) => `sentinelone://s.example.com?header_Authorization=${it}`,
   ibmcl: (it) => `ibmcl://i.example.com?ibm_api_key=${it}`,
   kinesis: (it) => `kinesis://stream?region=us-east-1&access-key-id=AKIA&secret-access-key=${it}`,

@@ -93,11 +93,12 @@ describe("reports what's wrong with a destination", () => {
       [/^starts with http:\/\/, but Logpush only pushes to https:\/\/\. Use https:\/\/$/],
     ],
     ["gcs://logs", [/^has a scheme that Logpush doesn't support\. Did you mean gs:\/\/\?$/]],
+    ["pipelines://stream", []],
+    ["bq://projects/p/datasets/d?credentials=url:x", [/^must be bq:\/\/projects\/<project>\/datasets\//]],
+    ["bq://projects/p/datasets/d/tables/t", [/^is missing a query parameter .*: "credentials"/]],
     [
-      "ftp-archive://x",
-      [
-        /has a scheme that Logpush doesn't support\. Use one of: s3, r2, gs, azure, https, splunk, datadog, sumo,/,
-      ],
+      "bq://projects/p/datasets/d/tables/t?credentials=canary",
+      [/^"credentials" must be the service account's key as base64:… or url:… \(secret value not shown\)$/],
     ],
     [LONG, []],
     [`${LONG}b`, [/^must be at most 4096 characters, not 4097$/]],

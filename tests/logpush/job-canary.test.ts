@@ -127,7 +127,7 @@ test.each(Object.keys(DESTINATIONS))(
     // 4. Invalid input that contains the credential.
     const broken = [
       text.replace("://", ":/"),
-      text.replace(scheme, "nope"),
+      text.replace(scheme, `${scheme}x`),
       `${text}&<x>`,
       `${text} `.repeat(99),
     ];

@@ -2,7 +2,7 @@ import { destination, filter } from "pulumi-edgeguard";
 import { omit } from "../../provider/basics/json";
 import { UNKNOWN } from "../support/operation";
 import { FILTER, HTTPS, LogpushBench, TYPE, type Members } from "./support";
-import { OFFLINE, accounts, zones } from "../support/resource-bench";
+import { OFFLINE, accounts } from "../support/resource-bench";
 
 /** What a preview refuses or warns of. None of it changes anything, so one local API serves all. */
 
@@ -15,6 +15,7 @@ const warnings = async (more: Members, live = false) => {
   await op.preview(TYPE, { ...b.job, ...more });
   return op.warned;
 };
+const BIGQUERY = "bq://projects/shop/datasets/logs/tables/http?credentials=base64:Y2FuYXJ5";
 const A = (conditions: number, value = "") => ({
   where: {
     and: Array.from({ length: conditions }, () => ({ or: [{ key: "ClientIP", operator: "eq", value }] })),
@@ -71,7 +72,25 @@ describe("a preview without live checks", () => {
       { destinationConf: destination.https({ url: "http://logs.example.com" }) },
       "destination.url: must start with https://, because Logpush pushes only over HTTPS",
     ],
-    [{ outputOptions: { sampleRate: -0.1 } }, /not -0\.1$/],
+    [{ destinationConf: "s4://logs" }, /^destinationConf: has a scheme .* Did you mean s3:\/\/\?$/],
+    [
+      { outputOptions: { sampleRate: 0 } },
+      "outputOptions.sampleRate: must be above 0 and at most 1 (the share of log lines to send), not 0",
+    ],
+    [
+      { dataset: "dns_logs", filter: undefined, filterAttackTraffic: true },
+      "filterAttackTraffic: works only with dataset http_requests, firewall_events, network_analytics_logs, not dns_logs. Remove filterAttackTraffic, or change the dataset",
+    ],
+    [{ transformerId: 0 }, "transformerId: must be at least 1, not 0"],
+    [{ transformerId: 1.5 }, "transformerId: must be a whole number, not 1.5"],
+    [
+      { transformerId: 42, outputOptions: { outputType: "csv" } },
+      'transformerId: works only with outputType "ndjson", not "csv". Remove transformerId, or change outputType',
+    ],
+    [
+      { zoneId: undefined, accountId: accounts.main, outputOptions: { mergeSubrequests: true } },
+      "outputOptions.mergeSubrequests: works only for zones. Remove mergeSubrequests, or set zoneId instead of accountId",
+    ],
     [
       { outputOptions: { timestampFormat: "iso" } },
       /^outputOptions\.timestampFormat: must be "unixnano", .*, not "iso"$/,
@@ -108,7 +127,7 @@ describe("a preview without live checks", () => {
     [{ kind: "fast" }, /^kind: must be "" or "edge", not "fast"$/],
     [
       { kind: "edge", dataset: "dns_logs", filter: undefined },
-      'kind: "edge" works only with dataset http_requests, not dns_logs. Remove kind, or change the dataset',
+      "kind: works only with dataset http_requests, not dns_logs. Remove kind, or change the dataset",
     ],
     [
       { dataset: "dns_logs", filter: undefined, outputOptions: { mergeSubrequests: true } },
@@ -203,7 +222,7 @@ describe("a preview of a Logpush job", () => {
   test.each<[Members, RegExp]>([
     [
       { dataset: "http_request", filter: undefined, outputOptions: undefined },
-      /unknown dataset "http_request"; sending it unchecked\. Did you mean "http_requests"\?$/,
+      /dataset "http_request" is not known to this version; sending it unchecked\. Did you mean "http_requests"\?$/,
     ],
     [
       { dataset: "audit_logs", filter: undefined },
@@ -214,8 +233,12 @@ describe("a preview of a Logpush job", () => {
       /older versions of the API reject this name\. They accept only letters, digits, "\." and "-"\.$/,
     ],
     [
-      { outputOptions: { sampleRate: 0 } },
-      /the job won't push any lines, because outputOptions\.sampleRate is 0\.$/,
+      { destinationConf: "pipelines://stream?token=canary-token" },
+      /the destination's scheme is not known to this version; sending the destination unchecked\. All of it is secret, and any change of it counts as another location\.$/,
+    ],
+    [
+      { destinationConf: BIGQUERY, outputOptions: { outputType: "csv" } },
+      /BigQuery may reject log fields that are objects, because outputOptions sets outputType\. Set outputOptions\.stringifyObject to true\.$/,
     ],
     [
       {
@@ -228,6 +251,29 @@ describe("a preview of a Logpush job", () => {
     ],
   ])("warns about %p", async (more, sentence) => {
     expect(await warnings(more)).toContainEqual(expect.stringMatching(sentence));
+  });
+
+  test.each<[string, Members]>([
+    [
+      "firewall events of an account",
+      { zoneId: undefined, accountId: accounts.main, dataset: "firewall_events" },
+    ],
+    ["WebSocket analytics of a zone", { dataset: "websocket_analytics" }],
+    [
+      "WebSocket analytics of an account",
+      { zoneId: undefined, accountId: accounts.main, dataset: "websocket_analytics" },
+    ],
+    ["account abuse protection events of a zone", { dataset: "account_abuse_protection_events" }],
+    [
+      "BigQuery with objects as strings",
+      { destinationConf: BIGQUERY, outputOptions: { outputType: "csv", stringifyObject: true } },
+    ],
+    [
+      "BigQuery without formatting",
+      { destinationConf: BIGQUERY, outputOptions: { timestampFormat: "rfc3339" } },
+    ],
+  ])("doesn't warn about %s", async (_, more) => {
+    expect(await warnings({ filter: undefined, outputOptions: undefined, ...more })).toEqual([]);
   });
 
   test("doesn't repeat a warning if nothing has changed", async () => {
@@ -296,17 +342,13 @@ describe("the live check of a Logpush job", () => {
     b.api.fault({ match: { method: "GET" }, kind: "status", status: 403, message: "not entitled" });
     expect(await b.refusals(b.job)).toEqual([
       expect.stringMatching(
-        /^Listing .* lacks the Logs Write permission .* or the plan doesn't include Logpush/,
+        /^Listing .* lacks the Logs Write permission for this zone \([^)]*\)\. Edit the token's permissions and resources in the dashboard, under API Tokens\.$/,
       ),
     ]);
   });
 });
 
 test("advice is added to an API error, based on its status, code and pointer", async () => {
-  const zoneId = zones.free;
-  const quota = await b.operation(OFFLINE).failedUp(TYPE, { ...b.job, zoneId });
-  expect(quota.message).toContain("exceeded max jobs allowed [code 1004]");
-  expect(quota.message).toContain(`The plan of zone ${zoneId} may not include Logpush`);
   b.api.logpush.configure({ unwritable: ["https://logs.example.com"] });
   const closed = await b.operation(OFFLINE).failedUp(TYPE, b.job);
   b.api.logpush.configure({ unwritable: [] });

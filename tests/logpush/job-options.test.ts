@@ -21,6 +21,7 @@ describe("a LogpushJob with output options", () => {
     fieldDelimiter: ";",
     mergeSubrequests: true,
     cve202144228: true,
+    stringifyObject: true,
   };
   const wireNameOf = (name: string): string =>
     name === "cve202144228"
@@ -53,6 +54,7 @@ describe("a LogpushJob with output options", () => {
         outputType: "ndjson",
         mergeSubrequests: false,
         cve202144228: false,
+        stringifyObject: false,
       };
       const wireName = wireNameOf(key);
       const value = other[key] ?? "else";
@@ -257,5 +259,46 @@ describe('a LogpushJob with fieldNames: "all"', () => {
     expect(names("POST")[0]).toContain("RayID");
     expect(recorded.outputs["allFields"]).toEqual(names("POST")[0]);
     expect(recorded.inputs).not.toHaveProperty("allFields");
+  });
+});
+
+describe("the switches of a Logpush job that leave lines out", () => {
+  const switches = { filterAttackTraffic: true, transformerId: 42 };
+
+  test("are sent, shown as drift if the dashboard changes them, and reset once the program removes them", async () => {
+    const inputs = { ...b.job, ...switches };
+    const recorded = await b.up(inputs);
+    expect(b.bodies("POST")).toMatchObject([{ filter_attack_traffic: true, transformer_id: 42 }]);
+    await b.expectNoChange(inputs, recorded);
+    await b.changed(recorded.id, { filter_attack_traffic: false, transformer_id: null });
+    const drifted = await b.refresh(recorded);
+    expect(drifted.inputs["filterAttackTraffic"]).toBe(false);
+    expect(drifted.inputs).not.toHaveProperty("transformerId");
+    const repaired = await b.up(inputs, drifted);
+    expect(await b.one()).toMatchObject({ filter_attack_traffic: true, transformer_id: 42 });
+    await b.up(b.job, repaired);
+    expect(await b.one()).toMatchObject({ filter_attack_traffic: false, transformer_id: null });
+  });
+
+  test("of an existing job differ from a program without them, and are read by get and the lookup", async () => {
+    const id = await b.made({ filter_attack_traffic: true, transformer_id: 42 });
+    await expect(b.preview(b.job)).rejects.toThrow(
+      /differs in filterAttackTraffic: true → not set; transformerId: 42 → not set\./,
+    );
+    const { outputs } = await b.operation().get("LogpushJob", `zone/${b.job.zoneId}/${id}`);
+    expect(outputs).toMatchObject(switches);
+  });
+
+  test("are drift if the program doesn't declare them, and the next update resets them", async () => {
+    const recorded = await b.up(b.job);
+    await b.changed(recorded.id, { filter_attack_traffic: true, transformer_id: 42 });
+    const drifted = await b.refresh(recorded);
+    expect(drifted.inputs).toMatchObject(switches);
+    await b.up({ ...b.job, enabled: false }, recorded);
+    expect(await b.one()).toMatchObject({
+      enabled: false,
+      filter_attack_traffic: false,
+      transformer_id: null,
+    });
   });
 });

@@ -24,11 +24,14 @@ let api: LocalApi;
 beforeEach(() => void (api = b.api));
 
 const zone = (name: keyof LocalApi["zones"]): string => api.zones[name];
+const RETIRED = (zoneId: string): string =>
+  `target: Cloudflare has retired the migration: zone ${zoneId} can no longer be migrated or assessed. Remove its WafMigration from the program`;
 const IS_TEXT = expect.any(String) as string;
 
 describe("assessing a zone", () => {
   test("only reads the zone; every preview shows no change, and at most 15 lines plus one per rule", async () => {
-    for (const [name, zoneId] of Object.entries(api.zones).filter(([name]) => name.startsWith("migrate"))) {
+    const assessable = (name: string): boolean => /^migrate(?!Retired)/.test(name);
+    for (const [name, zoneId] of Object.entries(api.zones).filter(([name]) => assessable(name))) {
       const inputs = { zoneId, target: "assessed" };
       const op = b.operation();
       const recorded = await op.up(TYPE, inputs);
@@ -227,29 +230,66 @@ describe("assessing a zone", () => {
   });
 
   test.each([404, 410] as const)(
-    "says that Cloudflare has retired the migration (%i), and refuses other targets",
+    "fails the preview of every target once Cloudflare has retired the migration (%i), but refreshes and destroys",
     async (status) => {
       const zoneId = zone("migratePro");
+      const recorded = await b.up({ zoneId, target: "assessed" });
       api.inDashboard(zoneId, { do: "retire", status });
-      const op = b.operation();
-      const recorded = await op.up(TYPE, { zoneId, target: "assessed" });
-      expect(op.said[0]).toContain("Cloudflare has retired the migration");
-      expect(recorded.outputs).toMatchObject({ migrationState: "retired" });
-      for (const target of ["validation", "finished"])
-        expect(await b.refusals({ zoneId, target }, recorded)).toEqual([
-          expect.stringContaining(`target: can't be "${target}": Cloudflare has retired the migration`),
-        ]);
+      for (const target of ["assessed", "validation", "finished"])
+        expect(await b.refusals({ zoneId, target }, recorded)).toEqual([RETIRED(zoneId)]);
+      expect((await b.refresh(recorded)).outputs).toMatchObject({ migrationState: "retired" });
+      await b.destroy(recorded);
+      expect((await b.operation().get(TYPE, zoneId)).outputs).toMatchObject({ migrationState: "retired" });
       expect(puts(api)).toEqual([]);
     },
   );
+
+  describe("once Cloudflare has removed the previous WAF's own paths (410),", () => {
+    const gone = (path: string): void =>
+      api.fault({ kind: "status", status: 410, times: 50, match: { method: "GET", path } });
+
+    test("nothing can be assessed or migrated, and nobody is asked to check anything", async () => {
+      const zoneId = zone("migrateEnterprise");
+      gone("/firewall/");
+      const op = b.operation();
+      for (const target of ["assessed", "validation", "finished"])
+        expect(await op.refusals(TYPE, { zoneId, target })).toEqual([RETIRED(zoneId)]);
+      expect(op.warned).toEqual([]);
+    });
+
+    test.each(["/firewall/rules", "/firewall/waf/overrides", "/firewall/waf/packages"])(
+      "one of them (%s) isn't enough",
+      async (path) => {
+        gone(`${path}$`);
+        const { outputs } = await b.up({ zoneId: zone("migratePro"), target: "assessed" });
+        expect(outputs["findings"]).toContainEqual(
+          expect.objectContaining({
+            weight: "notCounted",
+            text: expect.stringContaining("Cloudflare returned 410") as string,
+          }),
+        );
+      },
+    );
+
+    test.each(["assessed", "finished"])("a finished zone with target %s shows no change", async (target) => {
+      const done = await migrated(api, { zoneId: zone("migratePro"), target: "finished" });
+      const inputs = target === "finished" ? done.inputs : { zoneId: zone("migratePro"), target };
+      const recorded = target === "finished" ? done : await b.up(inputs);
+      gone("/firewall/");
+      expect(await b.step(inputs, recorded)).toBe("same");
+      api.inDashboard(zone("migratePro"), { do: "retire", status: 410 });
+      expect(await b.step(inputs, recorded)).toBe("same");
+      expect((await b.refresh(recorded)).outputs).toEqual(recorded.outputs);
+    });
+  });
 
   test("reports the migration as retired after a proxy's 404 only if the zone itself still responds", async () => {
     const page = { kind: "raw", status: 404, body: "<html>" } as const;
     const inputs = { zoneId: zone("migratePro"), target: "assessed" };
     api.fault({ ...page, match: { path: "/waf_migration/" } });
     const op = b.operation();
-    await op.check(TYPE, inputs);
-    expect(op.said).toEqual([expect.stringContaining("retired")]);
+    const { failures } = await op.check(TYPE, inputs);
+    expect(failures).toEqual([expect.objectContaining({ reason: RETIRED(inputs.zoneId) })]);
     api.fault({ ...page, match: {}, times: 2 });
     const lost = b.operation();
     await lost.check(TYPE, inputs);

@@ -70,7 +70,12 @@ export function pluginVerbs(plugin: PluginClient, type: string, shown: (text: st
         .setNews(struct(sent(news, [])));
       const response = await half(plugin.call<rpc.DiffResponse>("diff", request));
       const changes = response.getChanges() === rpc.DiffResponse.DiffChanges.DIFF_SOME;
-      return { changes, changed: [], replaces: response.getReplacesList() };
+      return {
+        changes,
+        changed: [],
+        replaces: response.getReplacesList(),
+        deleteBeforeReplace: response.getDeletebeforereplace(),
+      };
     },
     async create(_host, inputs) {
       const request = new rpc.CreateRequest().setUrn(name(inputs)).setProperties(struct(sent(inputs, [])));

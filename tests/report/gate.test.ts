@@ -19,12 +19,37 @@ const nameOf = ({ urn }: MadeStep): string => urn.split("::").slice(3).join("::"
 /** Steps that aren't recorded: the local API has one account, and migrations are in another plan. */
 const ZONE = "5a0c1e7f3b2d4968a7e1c0f2d3b4a601";
 const rule = { zoneId: ZONE, accountId: "a", ruleset: { name: "OWASP" }, enabled: true };
+const job = { zoneId: ZONE, dataset: "http_requests", enabled: true };
 const migration = { zoneId: ZONE, target: "finished" };
 const MADE: readonly MadeStep[] = [
   changed("ManagedRulesetOverride", "accountId", rule, { accountId: "b" }),
+  changed(
+    "ManagedRulesetOverride",
+    "allRulesEnabled",
+    { ...rule, allRulesEnabled: true },
+    { allRulesEnabled: false },
+  ),
+  changed(
+    "ManagedRulesetOverride",
+    "matchedData.publicKey",
+    { ...rule, matchedData: { publicKey: "a" } },
+    { matchedData: { publicKey: "b" } },
+  ),
+  changed(
+    "ManagedRulesetOverride",
+    "exceptions[].logging",
+    { ...rule, exceptions: [{ expression: "ssl", skip: "this" }] },
+    { exceptions: [{ expression: "ssl", skip: "this", logging: false }] },
+  ),
+  stepOf("replace", "KvNamespace", "jurisdiction", {
+    old: { accountId: "a" },
+    new: { accountId: "a", jurisdiction: "eu" },
+  }),
   stepOf("replace", "KvNamespace", "accountId", { old: { accountId: "a" }, new: { accountId: "b" } }),
   stepOf("replace", "KvEntries", "accountId", { old: { accountId: "a", keys: 1 }, new: { accountId: "b" } }),
   stepOf("replace", "WafMigration", "zoneId", { old: { ...migration, zoneId: "another" }, new: migration }),
+  changed("LogpushJob", "filterAttackTraffic", job, { filterAttackTraffic: true }),
+  changed("LogpushJob", "transformerId", { ...job, transformerId: 41 }, { transformerId: 42 }),
   created("WafMigration", "target", migration),
   created("WafMigration", "configuration", { ...migration, configuration: [] }),
 ];
@@ -34,7 +59,7 @@ const STEPS = [...LOWERING.flatMap((name) => recorded(name).steps), ...MADE];
 /** Arguments with another danger than `unprotect`. */
 const GATES: Readonly<Record<string, Readonly<Record<string, DangerKind>>>> = {
   WafMigration: { zoneId: "irreversible", target: "irreversible", configuration: "irreversible" },
-  KvNamespace: { accountId: "irreversible", forceDestroy: "irreversible" },
+  KvNamespace: { accountId: "irreversible", jurisdiction: "irreversible", forceDestroy: "irreversible" },
   KvEntries: {
     accountId: "replace",
     namespaceId: "replace",

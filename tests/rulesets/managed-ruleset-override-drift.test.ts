@@ -151,11 +151,7 @@ describe("a refresh after a manual change", () => {
       { rules: { [OWASP_SCORE_RULE]: { enabled: false } } },
     ],
     ["an action for all rules", (rule) => withOverrides(rule, { action: "log" }), { action: "log" }],
-    [
-      "the whole ruleset turned off, which no argument can express",
-      (rule) => withOverrides(rule, { enabled: false }),
-      { drift: "an override turns the whole ruleset off" },
-    ],
+    ["all rules turned off", (rule) => withOverrides(rule, { enabled: false }), { allRulesEnabled: false }],
     [
       "all overrides removed",
       (rule) => withParameters(rule, { overrides: undefined }),
@@ -262,7 +258,7 @@ describe("a refresh after a manual change", () => {
 test("a refresh shows no drift once someone has undone a manual change", async () => {
   const recorded = await bench.up(declared());
   const rule = await bench.ownRule();
-  await bench.editRule(rule, withOverrides(rule, { enabled: false }));
+  await bench.editRule(rule, { action: "skip", action_parameters: { ruleset: "current" } });
   const refreshed = await bench.refresh(recorded);
   expect(refreshed.inputs).toHaveProperty("drift");
   await bench.editRule(rule, {});

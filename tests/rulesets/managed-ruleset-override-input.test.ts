@@ -264,7 +264,7 @@ test.each([
       expression: 'http.hots eq "warned.example"',
       exceptions: [{ expression: "cf.tomorrow.is_safe", skip: "all" }],
     },
-    "expression: column 1: Cloudflare doesn't document a field named http.hots. Did you mean http.host? exceptions[0].expression: column 1: Cloudflare doesn't document a field named cf.tomorrow.is_safe. If the field is new, ignore this warning.",
+    "expression: column 1: field http.hots is not known to this version. Did you mean http.host? exceptions[0].expression: column 1: field cf.tomorrow.is_safe is not known to this version. If the field is new, ignore this warning.",
   ],
   [
     "a paranoia level of a disabled deployment",

@@ -160,6 +160,62 @@ describe("the request for a deployment", () => {
     });
   });
 
+  test("logs payloads with a declared key, which drifts, is restored, and goes once it isn't declared", async () => {
+    const [key, other] = ["A", "B"].map((letter) => `${letter.repeat(43)}=`);
+    const plain = bench.declare({ owasp: { paranoiaLevel: 3 } });
+    const declared = { ...plain, matchedData: { publicKey: key } };
+    const recorded = await bench.up(declared);
+    expect(bench.bodies("POST").at(-1)).toMatchObject({
+      action_parameters: { matched_data: { public_key: key } },
+    });
+    await bench.expectNoChanges(declared, recorded);
+    const rule = await bench.ownRule();
+    const parameters = rule["action_parameters"] as object;
+    await bench.editRule(rule, { action_parameters: { ...parameters, matched_data: { public_key: other } } });
+    const drifted = await bench.refresh(recorded);
+    expect(drifted.inputs["matchedData"]).toEqual({ publicKey: other });
+    const repaired = await bench.up(declared, drifted);
+    expect(await bench.ownRule()).toMatchObject({ action_parameters: { matched_data: { public_key: key } } });
+    await bench.up(plain, repaired);
+    expect((await bench.ownRule())["action_parameters"]).not.toHaveProperty("matched_data");
+    expect(await bench.refusals({ ...declared, matchedData: { publicKey: "key" } })).toEqual([
+      'matchedData.publicKey: must be a public key of 44 characters of base64, not "key"',
+    ]);
+  });
+
+  test("turns all rules on or off with allRulesEnabled, and leaves them to their defaults without it", async () => {
+    const declared = bench.declare({ allRulesEnabled: false });
+    const recorded = await bench.up(declared);
+    expect(bench.bodies("POST").at(-1)).toMatchObject({
+      action_parameters: { overrides: { enabled: false } },
+    });
+    expect(recorded.inputs["expansion"]).toMatchObject({ rules: { on: 0 } });
+    await bench.expectNoChanges(declared, recorded);
+    await bench.up(bench.declare({}), recorded);
+    expect((await bench.ownRule())["action_parameters"]).not.toHaveProperty("overrides");
+  });
+
+  test("doesn't log an exception with logging: false, which drifts, and logs it again without", async () => {
+    const exception = { expression: 'http.host eq "a.example"', skip: "this" };
+    const declared = bench.declare({ exceptions: [{ ...exception, logging: false }] });
+    const skipRule = (): ReturnType<typeof bench.ownRule> =>
+      bench.ownRule(`${String(declared.ref)}/exception/1`);
+    const logging = async (): Promise<unknown> => (await skipRule())["logging"];
+    const recorded = await bench.up(declared);
+    expect(await logging()).toEqual({ enabled: false });
+    await bench.expectNoChanges(declared, recorded);
+    await bench.editRule(await skipRule(), { logging: { enabled: true } });
+    const drifted = await bench.refresh(recorded);
+    expect(drifted.inputs["exceptions"]).toEqual([exception]);
+    const repaired = await bench.up(declared, drifted);
+    expect(await logging()).toEqual({ enabled: false });
+    const logged = bench.declare({ exceptions: [{ ...exception, logging: true }] });
+    expect(
+      await bench.step(bench.declare({ exceptions: [exception] }), await bench.up(logged, repaired)),
+    ).toBe("same");
+    expect(await logging()).toEqual({ enabled: true });
+  });
+
   test("sets the threshold on the last rule of the ruleset's latest version", async () => {
     const last = "f".repeat(32);
     const description = "949111: Inbound Anomaly Score Exceeded";

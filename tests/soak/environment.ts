@@ -101,6 +101,7 @@ export interface ZoneRule {
   readonly enabled: boolean;
   readonly description?: string;
   readonly action_parameters: Readonly<Record<string, unknown>>;
+  readonly logging?: { readonly enabled: boolean };
 }
 
 export async function rulesOf(api: LocalApi, zone: string): Promise<readonly ZoneRule[]> {
@@ -208,7 +209,7 @@ export async function inventory(api: LocalApi): Promise<ReadonlyMap<string, stri
 
 export async function namespacesOf(
   api: LocalApi,
-): Promise<readonly { readonly id: string; readonly title: string }[]> {
+): Promise<readonly { readonly id: string; readonly title: string; readonly jurisdiction?: string }[]> {
   return await result(api, `/accounts/${api.accounts.main}/storage/kv/namespaces?per_page=100`);
 }
 

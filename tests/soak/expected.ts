@@ -280,11 +280,18 @@ function ruleProblems(name: string, rule: ZoneRule, args: Args, catalog: Catalog
   const {
     id,
     version,
+    matched_data: logged,
     overrides: sent = {},
   } = rule.action_parameters as {
     id?: string;
     version?: string;
-    overrides?: { action?: string; categories?: { category: string }[]; rules?: { id: string }[] };
+    matched_data?: { public_key: string };
+    overrides?: {
+      action?: string;
+      enabled?: boolean;
+      categories?: { category: string }[];
+      rules?: { id: string }[];
+    };
   };
   const owasp = objectOf(args["owasp"]);
   const level = Number(owasp["paranoiaLevel"] ?? 4);
@@ -308,7 +315,8 @@ function ruleProblems(name: string, rule: ZoneRule, args: Args, catalog: Catalog
     expression: textOf(args["expression"]),
     enabled: args["enabled"] ?? true,
     ...(args["description"] === undefined ? {} : { description: args["description"] }),
-    all: args["action"],
+    ...(args["matchedData"] === undefined ? {} : { key: objectOf(args["matchedData"])["publicKey"] }),
+    all: [args["action"], args["allRulesEnabled"]],
     categories: [
       ...listOf(args["categories"]).map((each) => {
         const { tag, ...rest } = objectOf(each);
@@ -334,7 +342,8 @@ function ruleProblems(name: string, rule: ZoneRule, args: Args, catalog: Catalog
     expression: rule.expression,
     enabled: rule.enabled,
     ...(args["description"] === undefined ? {} : { description: rule.description }),
-    all: sent.action,
+    ...(args["matchedData"] === undefined ? {} : { key: logged?.public_key }),
+    all: [sent.action, sent.enabled],
     categories: sent.categories ?? [],
     rules: sortedBy(sent.rules ?? [], "id"),
   };
@@ -357,8 +366,9 @@ function asException({
   description = "",
   enabled,
   action_parameters,
+  logging,
 }: ZoneRule): object {
-  return { ref, action, expression, description, enabled, action_parameters };
+  return { ref, action, expression, description, enabled, action_parameters, logged: logging?.enabled };
 }
 
 /** By its name or its ID. */
@@ -369,7 +379,7 @@ function rulesetIdOf(ruleset: Value | undefined, { rulesets }: Catalog): string 
 }
 
 function declaredException(
-  { expression, description, skip }: Args,
+  { expression, description, skip, logging = true }: Args,
   ref: string,
   catalog: Catalog,
   idOf: (name: Value) => string | undefined,
@@ -395,6 +405,7 @@ function declaredException(
     description: textOf(description),
     enabled: true,
     action_parameters,
+    logged: logging,
   };
 }
 
@@ -432,6 +443,7 @@ const OPTIONS: Readonly<Record<string, readonly [wire: string, usual: Value, csv
   fieldDelimiter: ["field_delimiter", ","],
   mergeSubrequests: ["merge_subrequests", false],
   cve202144228: ["CVE-2021-44228", false],
+  stringifyObject: ["stringify_object", false],
 };
 
 const jobs: Check = async ({ api, before, program }, claimed) => {
@@ -471,6 +483,8 @@ async function jobProblems(
     enabled: args["enabled"] ?? true,
     kind: args["kind"] ?? "",
     frequency: args["frequency"] ?? "high",
+    filter_attack_traffic: args["filterAttackTraffic"] ?? false,
+    transformer_id: args["transformerId"] ?? null,
     // 0 means no limit, like an absent value.
     max_upload_bytes: args["maxUploadBytes"] ?? 0,
     max_upload_interval_seconds: args["maxUploadIntervalSeconds"] ?? 0,
@@ -586,7 +600,8 @@ const namespaces: Check = async ({ api, program }, claimed) => {
   return all(program, "KvNamespace").flatMap(({ name, args }) => {
     const own = existing.filter(({ title }) => title === titleOf(args));
     own.forEach(({ id }) => claimed.add(`namespace ${id}`));
-    return own.length === 1 ? [] : [`namespace ${name} exists ${own.length} times`];
+    if (own.length !== 1) return [`namespace ${name} exists ${own.length} times`];
+    return differs(`the jurisdiction of ${name}`, own[0]?.jurisdiction, args["jurisdiction"]);
   });
 };
 

@@ -227,6 +227,8 @@ export function overrideArgs(generator: GeneratorContext, zoneId: string, before
     ...random.maybe("categories", () => categories(random, ruleset)),
     ...random.maybe("rules", () => ruleOverrides(random, ruleset)),
     ...(isOwasp ? {} : random.maybe("action", () => random.pick(ruleset.actions), 0.3)),
+    ...random.maybe("allRulesEnabled", () => random.chance(0.5), 0.3),
+    ...random.maybe("matchedData", () => ({ publicKey: `${random.pick(["A", "B"]).repeat(43)}=` }), 0.3),
     ...random.maybe("exceptions", () => exceptions(random, ruleset, catalog)),
     ...random.maybe("adopt", () => random.pick(["ifEqual", "never", "takeOver"]), 0.3),
     ...random.maybe("onDestroy", () => random.pick(["remove", "restore", "keep"]), 0.3),
@@ -283,6 +285,7 @@ function exceptions(random: Random, ruleset: CatalogRuleset, { rulesets }: Catal
   return Array.from({ length: random.int(0, 3) }, () => ({
     expression: `http.request.uri.path eq "/${random.word()}/${random.int(1, 9)}"`,
     ...random.maybe("description", () => `Not for ${random.word()}`),
+    ...random.maybe("logging", () => random.chance(0.5), 0.3),
     skip: random.pick<() => Value>([
       () => "all",
       () => "this",
@@ -395,12 +398,17 @@ export function jobArgs(generator: GeneratorContext, before?: Args): Args {
     : random.pick(zoneId === undefined ? ACCOUNT_DATASETS : ZONE_DATASETS);
   const [fields, comparisons] = FIELDS[dataset] ?? [[], []];
   const isHttp = dataset === "http_requests";
+  const transformer = random.maybe("transformerId", () => random.int(1, 99), 0.3); // Needs NDJSON.
   return {
     ...(zoneId === undefined ? { accountId: generator.accounts.main } : { zoneId }),
     dataset,
     ...destination(generator),
     ...random.maybe("name", () => unique(generator, "job"), 0.5),
-    ...random.maybe("outputOptions", () => outputOptions(random, fields, isHttp), 0.6),
+    ...random.maybe(
+      "outputOptions",
+      () => outputOptions(random, fields, isHttp, "transformerId" in transformer),
+      0.6,
+    ),
     ...random.maybe("filter", () => filterOf(random, comparisons), 0.5),
     ...random.maybe("filterChecks", () => random.pick(["error", "warn"]), 0.3),
     ...random.maybe("enabled", () => random.chance(0.7)),
@@ -408,6 +416,8 @@ export function jobArgs(generator: GeneratorContext, before?: Args): Args {
     ...random.maybe("maxUploadBytes", () => random.pick([0, 5_000_000, 123_456_789])),
     ...random.maybe("maxUploadIntervalSeconds", () => random.pick([0, 30, 300])),
     ...random.maybe("maxUploadRecords", () => random.pick([0, 1000, 54_321])),
+    ...transformer,
+    ...(isHttp ? random.maybe("filterAttackTraffic", () => random.chance(0.5), 0.3) : {}),
     ...(isHttp ? random.maybe("kind", () => random.pick(["", "edge"]), 0.3) : {}),
     ...random.maybe("adopt", () => random.pick(["ifEqual", "never", "takeOver"]), 0.3),
     ...random.maybe(
@@ -488,12 +498,17 @@ function destination(generator: GeneratorContext): Args {
   ])();
 }
 
-function outputOptions(random: Random, fields: readonly string[], isHttp: boolean): Value {
+function outputOptions(
+  random: Random,
+  fields: readonly string[],
+  isHttp: boolean,
+  hasTransformer: boolean,
+): Value {
   return {
     ...random.maybe("fieldNames", () => (random.chance(0.2) ? "all" : random.some(fields, 1, 5)), 0.6),
     ...random.maybe("sampleRate", () => random.pick([1, 0.5, 0.01])),
     ...random.maybe("timestampFormat", () => random.pick(["unixnano", "unix", "rfc3339", "rfc3339ms"])),
-    ...random.maybe("outputType", () => random.pick(["ndjson", "csv"]), 0.3),
+    ...(hasTransformer ? {} : random.maybe("outputType", () => random.pick(["ndjson", "csv"]), 0.3)),
     ...random.maybe("batchPrefix", () => "[", 0.2),
     ...random.maybe("batchSuffix", () => "]", 0.2),
     ...random.maybe("recordPrefix", () => '{"tag":1,', 0.2),
@@ -503,6 +518,7 @@ function outputOptions(random: Random, fields: readonly string[], isHttp: boolea
     ...random.maybe("fieldDelimiter", () => "|", 0.2),
     ...(isHttp ? random.maybe("mergeSubrequests", () => random.chance(0.5), 0.3) : {}),
     ...random.maybe("cve202144228", () => random.chance(0.5), 0.3),
+    ...random.maybe("stringifyObject", () => random.chance(0.5), 0.3),
     ...random.maybe("extra", () => ({ x_option: random.int(1, 9) }), 0.1),
   };
 }
@@ -517,10 +533,16 @@ function filterOf(random: Random, comparisons: readonly Value[]): Value {
 export function namespaceArgs(generator: GeneratorContext, before?: Args): Args {
   const { random } = generator;
   const title = unique(generator, "namespace");
+  const { jurisdiction = random.chance(0.7) ? undefined : random.pick(["eu", "us", "fedramp"]) } =
+    before ?? {};
   return {
     title: random.chance(0.15) ? { $secret: `${title}-${canary(generator)}` } : title,
     ...account(generator),
     ...random.maybe("preview", () => random.chance(0.5)),
+    // Another one would replace the namespace, which must be empty.
+    ...(jurisdiction === undefined || (before !== undefined && before["jurisdiction"] === undefined)
+      ? {}
+      : { jurisdiction }),
     ...random.maybe("adopt", () => random.pick(["ifEqual", "never", "takeOver"]), 0.3),
     ...random.maybe("forceDestroy", () => random.chance(0.5)),
     ...(before === undefined || random.chance(0.3) ? {} : { title: before["title"] ?? title }),

@@ -207,6 +207,18 @@ const NEUTRAL: readonly Case[] = [
 ];
 const GRADED: readonly Case[] = [
   [
+    "a job no longer pushes attack traffic",
+    job(),
+    job({ filterAttackTraffic: true }),
+    'worse: Logpush job "logs": lines left out: none -> attack traffic',
+  ],
+  [
+    "a job's lines no longer go through a transformer",
+    job({ filterAttackTraffic: true, transformerId: 42 }),
+    job({ filterAttackTraffic: true }),
+    'better: Logpush job "logs": lines left out: attack traffic, by transformer 42 -> attack traffic',
+  ],
+  [
     "Page Shield was turned off",
     { pageShield: { enabled: true } },
     { pageShield: { enabled: false } },

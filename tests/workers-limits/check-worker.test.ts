@@ -219,7 +219,7 @@ describe("explainError", () => {
         /paid plan/,
       ],
     ],
-    [{ code: 1004, status: 403 }, [/reached its limit of Logpush jobs, or its plan doesn't include Logpush/]],
+    [{ code: 1004, status: 403 }, [/reached its limit of Logpush jobs\. Delete a job/]],
     [{ code: 1004, status: 400 }, [/A value in the filter has the wrong type/]],
     [{ code: 1004 }, [/Logpush jobs/, /filter/]],
     [{ code: 9106 }, [/email or the API key/]],

@@ -38,7 +38,14 @@ export const entryRecord = z.union([
   z.strictObject({ ...common, sha256: z.string().regex(/^[0-9a-f]{64}$/), length: z.int().min(0) }),
 ]);
 
-export const namespaceRecord = z.strictObject({ id: identifier, title: z.string() });
+/** Where a namespace's data is stored, which only its creation decides. */
+export const jurisdiction = z.enum(["eu", "us", "fedramp"]);
+
+export const namespaceRecord = z.strictObject({
+  id: identifier,
+  title: z.string(),
+  jurisdiction: jurisdiction.optional(),
+});
 
 export const kvSnapshot = z.strictObject({
   namespaces: z.array(z.strictObject({ ...namespaceRecord.shape, entries: z.array(entryRecord) })),

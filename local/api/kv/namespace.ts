@@ -1,5 +1,5 @@
 import type { Bytes } from "./value";
-import type { Change, Entry } from "./entities";
+import type { Change, Entry, NamespaceRecord } from "./entities";
 
 /** How long a write stays invisible, in milliseconds. Writes always see each other. */
 export interface KvLag {
@@ -38,6 +38,7 @@ export class Namespace {
     readonly id: string,
     public title: string,
     readonly clock: () => Date,
+    readonly jurisdiction?: NamespaceRecord["jurisdiction"],
   ) {}
 
   /** The number of stored keys, including expired ones. */

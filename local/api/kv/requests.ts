@@ -3,7 +3,7 @@ import type { Limits } from "../limits";
 import type { Settings } from "../options";
 import { bodyBytes, bodyJson, isRecord, requireJsonType } from "../request";
 import { type Bytes, bytesIn, bytesOf, storedValue } from "./value";
-import { type Change, type Entry, metadataOf } from "./entities";
+import { type Change, type Entry, jurisdiction, metadataOf, type NamespaceRecord } from "./entities";
 import { kvFailures } from "./failures";
 
 /** A summary that the request log contains instead of a body with KV keys or values. */
@@ -90,8 +90,11 @@ export async function readEntry(c: ApiContext, settings: Settings): Promise<Entr
   };
 }
 
-/** Reads the title in a create or a rename. */
-export async function readTitle(c: ApiContext, { maxNamespaceTitleCharacters }: Limits): Promise<string> {
+/** Reads a create or a rename. A rename ignores the jurisdiction. */
+export async function readNamespace(
+  c: ApiContext,
+  { maxNamespaceTitleCharacters }: Limits,
+): Promise<Omit<NamespaceRecord, "id">> {
   const body = await readJson(c);
   if (!isRecord(body)) throw kvFailures.bodyInvalid("it is not an object");
   const { title = "" } = body;
@@ -103,7 +106,9 @@ export async function readTitle(c: ApiContext, { maxNamespaceTitleCharacters }: 
       "/title",
     );
   }
-  return title;
+  const restricted = jurisdiction.optional().safeParse(body["jurisdiction"]);
+  if (!restricted.success) throw kvFailures.bodyInvalid("jurisdiction is eu, us or fedramp", "/jurisdiction");
+  return { title, jurisdiction: restricted.data };
 }
 
 function readPair(item: unknown, pointer: string, settings: Settings, now: number): Change {

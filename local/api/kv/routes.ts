@@ -3,12 +3,12 @@ import { ok } from "../envelope";
 import { BASE_PATH, route } from "../route";
 import { readId } from "../request";
 import { bytesOf, contentOf, readableText, textOf } from "./value";
-import type { Change, Entry } from "./entities";
+import type { Change, Entry, NamespaceRecord } from "./entities";
 import { kvFailures } from "./failures";
 import type { Namespace } from "./namespace";
 import type { BulkGet } from "./requests";
 import * as requests from "./requests";
-import type { KvStore, ListedNamespace } from "./store";
+import type { KvStore } from "./store";
 import type { Services } from "../services";
 
 export function kvRoutes(app: ApiRouter, services: Services): void {
@@ -21,8 +21,12 @@ export function kvRoutes(app: ApiRouter, services: Services): void {
 
 function namespaceRoutes(app: ApiRouter, root: string, { state: { kv }, settings }: Services) {
   const { dialect, limits } = settings;
-  const namespaceView = ({ id, title }: ListedNamespace) =>
-    dialect === "documented" ? { id, title } : { id, title, supports_url_encoding: true };
+  const namespaceView = ({ id, title, jurisdiction }: NamespaceRecord) => ({
+    id,
+    title,
+    ...(jurisdiction === undefined ? {} : { jurisdiction }),
+    ...(dialect === "documented" ? {} : { supports_url_encoding: true }),
+  });
   const requireFree = (title: string, operation: string, itself?: Namespace) => {
     const taken = kv.namespaces().some((each) => each.title === title && each !== itself);
     if (taken) throw kvFailures.titleTaken(operation);
@@ -46,11 +50,11 @@ function namespaceRoutes(app: ApiRouter, root: string, { state: { kv }, settings
     },
 
     POST: async (c) => {
-      const title = await requests.readTitle(c, limits);
-      requireFree(title, "create namespace");
+      const members = await requests.readNamespace(c, limits);
+      requireFree(members.title, "create namespace");
       const most = limits.maxNamespaces;
       if (kv.namespaces().length >= most) throw kvFailures.tooManyNamespaces(most);
-      return ok(c, namespaceView(kv.create(title)));
+      return ok(c, namespaceView(kv.create(members)));
     },
   });
 
@@ -59,7 +63,7 @@ function namespaceRoutes(app: ApiRouter, root: string, { state: { kv }, settings
 
     PUT: async (c) => {
       const namespace = namespaceOf(c, kv, "rename namespace");
-      const title = await requests.readTitle(c, limits);
+      const { title } = await requests.readNamespace(c, limits);
       requireFree(title, "rename namespace", namespace);
       kv.rename(namespace, title);
       return ok(c, dialect === "documented" ? {} : namespaceView(namespace));

@@ -1,14 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { type Change, changeOf, type KvSnapshot, recordOf } from "./entities";
+import { type Change, changeOf, type KvSnapshot, type NamespaceRecord, recordOf } from "./entities";
 import { kvFailures } from "./failures";
 import { type KvLag, Namespace } from "./namespace";
 import { Shelf } from "../shelf";
 import type { ValueStore } from "./value";
-
-export interface ListedNamespace {
-  readonly id: string;
-  readonly title: string;
-}
 
 const NAMESPACES_KEY = "namespaces";
 
@@ -25,7 +20,7 @@ interface KvStoreOptions {
 export class KvStore {
   #namespaces = new Map<string, Namespace>();
   /** The titles of namespaces by ID. Lists show them with a lag. */
-  readonly #titles: Shelf<readonly ListedNamespace[]>;
+  readonly #titles: Shelf<readonly NamespaceRecord[]>;
 
   constructor(
     seed: KvSnapshot,
@@ -40,7 +35,7 @@ export class KvStore {
   }
 
   /** Returns the namespaces that a list shows. */
-  listed(): readonly ListedNamespace[] {
+  listed(): readonly NamespaceRecord[] {
     return this.#titles.visible(NAMESPACES_KEY);
   }
 
@@ -48,9 +43,8 @@ export class KvStore {
     return this.#namespaces.get(id);
   }
 
-  create(title: string): Namespace {
-    const id = randomUUID().replaceAll("-", "");
-    const created = this.#add(id, title);
+  create(members: Omit<NamespaceRecord, "id">): Namespace {
+    const created = this.#add({ id: randomUUID().replaceAll("-", ""), ...members });
     this.#titles.write(NAMESPACES_KEY, this.#titled());
     return created;
   }
@@ -77,8 +71,7 @@ export class KvStore {
   snapshot(): KvSnapshot {
     return {
       namespaces: this.namespaces().map((namespace) => ({
-        id: namespace.id,
-        title: namespace.title,
+        ...recordOfNamespace(namespace),
         entries: Array.from(namespace.entries(), ([key, entry]) => recordOf(key, entry)),
       })),
     };
@@ -87,25 +80,28 @@ export class KvStore {
   /** Replaces all namespaces. Lists and reads see them immediately. */
   restore({ namespaces }: KvSnapshot): void {
     this.#namespaces = new Map();
-    for (const { id, title, entries } of namespaces) {
+    for (const { entries, ...record } of namespaces) {
       this.#add(
-        id,
-        title,
+        record,
         entries.map((record) => changeOf(record, this.options.values)),
       );
     }
     this.#titles.reset([[NAMESPACES_KEY, this.#titled()]]);
   }
 
-  #titled(): readonly ListedNamespace[] {
-    return this.namespaces().map(({ id, title }) => ({ id, title }));
+  #titled(): readonly NamespaceRecord[] {
+    return this.namespaces().map(recordOfNamespace);
   }
 
-  #add(id: string, title: string, changes: Iterable<Change> = []): Namespace {
-    const namespace = new Namespace(id, title, this.options.clock);
+  #add({ id, title, jurisdiction }: NamespaceRecord, changes: Iterable<Change> = []): Namespace {
+    const namespace = new Namespace(id, title, this.options.clock, jurisdiction);
     namespace.write(changes);
     namespace.lag = this.options.lag;
     this.#namespaces.set(id, namespace);
     return namespace;
   }
+}
+
+function recordOfNamespace({ id, title, jurisdiction }: Namespace): NamespaceRecord {
+  return { id, title, ...(jurisdiction === undefined ? {} : { jurisdiction }) };
 }

@@ -5,8 +5,8 @@ export type ScopeKind = "zones" | "accounts";
 
 /** The datasets of zones. Any other belongs to an account: only Cloudflare knows all of them. */
 const zoneDatasets: ReadonlySet<string> = new Set([
+  "account_abuse_protection_events",
   "http_requests",
-  "firewall_events",
   "dns_logs",
   "nel_reports",
   "spectrum_events",
@@ -39,8 +39,17 @@ const unfilterable: Readonly<Partial<Record<string, ReadonlySet<string>>>> = {
   ]),
 };
 
-export function scopeOfDataset(dataset: string): ScopeKind {
-  return zoneDatasets.has(dataset) ? "zones" : "accounts";
+const sharedDatasets: ReadonlySet<string> = new Set(["firewall_events", "websocket_analytics"]);
+
+/** The datasets that filter_attack_traffic works with. */
+export const attackDatasets: ReadonlySet<string> = new Set([
+  "http_requests",
+  "firewall_events",
+  "network_analytics_logs",
+]);
+
+export function isDatasetOf(dataset: string, scope: ScopeKind): boolean {
+  return sharedDatasets.has(dataset) || zoneDatasets.has(dataset) === (scope === "zones");
 }
 
 /** Returns a dataset's fields, before any changes by a test. Undefined if they're unknown. */

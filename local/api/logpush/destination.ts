@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { logpushFailures } from "./failures";
 
-const schemes = ["r2", "gs", "s3", "sumo", "https", "azure", "splunk", "datadog"] as const;
+const schemes = ["r2", "gs", "s3", "sumo", "https", "azure", "splunk", "datadog", "bq"] as const;
 type Scheme = (typeof schemes)[number];
 
 export interface Destination {
@@ -23,6 +23,7 @@ const required: Record<Scheme, readonly string[]> = {
   azure: ["sig"],
   splunk: ["channel", "header_Authorization"],
   datadog: ["header_DD-API-KEY"],
+  bq: ["credentials"],
 };
 
 /** Parameters that a redacted destination shows. Any other parameter may be a secret. */
@@ -59,6 +60,9 @@ export function parseDestination(text: string): Destination {
   }
   if (known === "sumo" && !/\/receiver\/v1\/http\/[^/]+/.test(address)) {
     throw logpushFailures.destinationInvalid("sumo:// needs the path of an HTTP source");
+  }
+  if (known === "bq" && !/^projects\/[^/]+\/datasets\/[^/]+\/tables\/[^/]+$/.test(address)) {
+    throw logpushFailures.destinationInvalid("bq:// needs projects/…/datasets/…/tables/…");
   }
   const s3Compatible = known === "s3" && parameters.has("endpoint");
   const needed = [...required[known], ...(s3Compatible ? ["access-key-id", "secret-access-key"] : [])];

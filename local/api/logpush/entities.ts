@@ -15,11 +15,12 @@ const text = z.string().nullable().optional();
 /** The output options as sent, except that the CVE flag is always stored as a boolean. */
 export const outputOptions = z.looseObject({
   field_names: z.array(z.string()).optional(),
-  sample_rate: z.number().min(0).max(1).nullable().optional(),
+  sample_rate: z.number().gt(0).max(1).nullable().optional(),
   timestamp_format: z.enum(timestampFormats).optional(),
   output_type: z.enum(outputTypes).optional(),
   "CVE-2021-44228": z.boolean().nullable().optional(),
   merge_subrequests: z.boolean().nullable().optional(),
+  stringify_object: z.boolean().nullable().optional(),
   batch_prefix: text,
   batch_suffix: text,
   record_prefix: text,
@@ -56,6 +57,8 @@ const members = z.strictObject({
   max_upload_interval_seconds: z.int().nullable(),
   max_upload_records: z.int().nullable(),
   output_options: outputOptions.nullable(),
+  filter_attack_traffic: z.boolean(),
+  transformer_id: z.int().nullable(),
   /** Unknown properties, which are stored and returned. */
   further: z.record(z.string(), z.unknown()),
 });
@@ -85,6 +88,8 @@ export const nothingSet = {
   max_upload_interval_seconds: null,
   max_upload_records: null,
   output_options: null,
+  filter_attack_traffic: false,
+  transformer_id: null,
   further: {},
   last_complete: null,
   last_error: null,

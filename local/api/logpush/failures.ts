@@ -27,6 +27,18 @@ export const logpushFailures = {
   onlyHttpRequests: (what: string, pointer: string) =>
     refusal(400, 1002, `${what} is only supported for the dataset http_requests`, pointer),
 
+  onlyForZones: (what: string, pointer: string) =>
+    refusal(400, 1002, `${what} is not supported for account-scoped jobs`, pointer),
+  attackTrafficNotAllowed: (dataset: string) =>
+    refusal(
+      400,
+      1002,
+      `filter_attack_traffic is not supported for dataset ${dataset}`,
+      "/filter_attack_traffic",
+    ),
+  transformerNeedsNdjson: () =>
+    refusal(400, 1002, "transformer_id needs the output type ndjson", "/transformer_id"),
+
   destinationInvalid: (why: string) => refusal(400, 1002, `destination_conf: ${why}`, "/destination_conf"),
   destinationUnwritable: () =>
     refusal(

@@ -37,10 +37,11 @@ export const httpRequests = list({
   string: `BotScoreSrc CacheCacheStatus ClientCity ClientCountry ClientDeviceType ClientIP ClientIPClass ClientLatitude
     ClientLongitude ClientMTLSAuthCertFingerprint ClientMTLSAuthStatus ClientRegionCode ClientRequestHost
     ClientRequestMethod ClientRequestPath ClientRequestProtocol ClientRequestReferer ClientRequestScheme
-    ClientRequestSource ClientRequestURI ClientRequestUserAgent ClientSSLCipher ClientSSLProtocol ClientXRequestedWith
+    ClientRequestSource ClientRequestURI ClientRequestUserAgent ClientSSLCipher ClientSSLProtocol
+    ClientTLSKeyExchangeGroup ClientXRequestedWith
     EdgeColoCode EdgePathingOp EdgePathingSrc EdgePathingStatus EdgeRequestHost EdgeResponseContentType EdgeServerIP
     FraudAttack FraudEmailRisk FraudUserID JA3Hash JA4 JSDetectionPassed LeakedCredentialCheckResult OriginIP
-    OriginResponseHTTPExpires OriginResponseHTTPLastModified OriginSSLProtocol ParentRayID PayPerCrawlStatus RayID
+    OriginResponseHTTPExpires OriginResponseHTTPLastModified OriginSSLProtocol OriginTLSKeyExchangeGroup ParentRayID PayPerCrawlStatus RayID
     SecurityAction SecurityRuleDescription SecurityRuleID VerifiedBotCategory WAFFlags WAFMatchedVar
     WebAssetsOperationID WorkerScriptName WorkerStatus ZoneName`,
   int: `BotScore CacheResponseBytes CacheResponseStatus ClientASN ClientRequestBytes ClientSrcPort ClientTCPRTTMs
@@ -52,9 +53,10 @@ export const httpRequests = list({
   float: "EdgeResponseCompressionRatio",
   bool: "CacheReserveUsed CacheTieredFill EdgeCFConnectingO2O WorkerSubrequest",
   "int or string": "EdgeEndTimestamp EdgeStartTimestamp",
-  object: "Cookies JA4Signals RequestHeaders ResponseHeaders",
+  object: "AISecurityCustomTopicCategories Cookies JA4Signals RequestHeaders ResponseHeaders",
   "array[string]": `BotDetectionTags BotTags ContentScanObjResults ContentScanObjTypes FraudDetectionTags
-    SecurityActions SecurityRuleIDs SecuritySources WebAssetsLabelsManaged`,
+    SecurityActions SecurityRuleIDs SecuritySources WAFRequestSignatureCategories WAFRequestSignatureRefs
+    WebAssetsLabelsManaged`,
   "array[int]": "BotDetectionIDs ContentScanObjSizes FraudDetectionIDs",
 });
 
@@ -62,11 +64,11 @@ export const firewallEvents = list({
   string: `Action ClientASNDescription ClientCountry ClientIP ClientIPClass ClientRefererHost ClientRefererPath
     ClientRefererQuery ClientRefererScheme ClientRequestHost ClientRequestMethod ClientRequestPath
     ClientRequestProtocol ClientRequestQuery ClientRequestScheme ClientRequestUserAgent Description EdgeColoCode
-    FraudUserID Kind LeakedCredentialCheckResult OriginatorRayID RayID Ref RuleID Source`,
+    FraudUserID Kind LeakedCredentialCheckResult OriginatorRayID RayID Ref RuleID Source ZoneName`,
   int: `AISecurityInjectionScore AISecurityTokenCount ClientASN EdgeResponseStatus FirewallForAIInjectionScore
     FirewallForAITokenCount MatchIndex OriginResponseStatus`,
   "int or string": "Datetime",
-  object: "Metadata",
+  object: "AISecurityCustomTopicCategories Metadata",
   "array[string]": `AISecurityPIICategories AISecurityUnsafeTopicCategories ContentScanObjResults ContentScanObjTypes
     FirewallForAIPIICategories FirewallForAIUnsafeTopicCategories`,
   "array[int]": "ContentScanObjSizes",

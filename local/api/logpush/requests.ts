@@ -34,6 +34,8 @@ function members({ cve }: LogpushBehavior) {
       .looseObject({ ...outputOptions.shape, "CVE-2021-44228": flag(cve) })
       .nullable()
       .optional(),
+    filter_attack_traffic: z.boolean().optional(),
+    transformer_id: z.int().min(1).nullable().optional(),
     ownership_challenge: z.string().max(4096).optional(),
     dataset: dataset.nullable().optional(),
     kind: z.enum(kinds).optional(),

@@ -4,7 +4,7 @@ import { BASE_PATH, route } from "../route";
 import { applied, readId } from "../request";
 import { accounts } from "../seed";
 import type { LogpushStore } from "./store";
-import { type ScopeKind, scopeOfDataset } from "./datasets";
+import { attackDatasets, isDatasetOf, type ScopeKind } from "./datasets";
 import { fingerprint, isRedacted, needsOwnership, parseDestination } from "./destination";
 import { type Job, nothingSet, type Scope } from "./entities";
 import { type Doing, logpushFailures } from "./failures";
@@ -45,7 +45,12 @@ function jobRoutes(app: ApiRouter, root: string, scopeOf: ScopeOf, services: Ser
         scope.kind === "zones" ? limits.maxLogpushJobs[c.get("zone").plan] : limits.maxAccountLogpushJobs;
       requireDataset(dataset, scope.kind);
       if (logpush.latest(scope).length >= quota) throw logpushFailures.tooManyJobs();
-      checkMembers(sent, dataset, sent.kind ?? "", "creating a new job", services);
+      checkMembers(
+        sent,
+        { dataset, kind: sent.kind ?? "", scope: scope.kind },
+        "creating a new job",
+        services,
+      );
       checkDestination(sent.destination_conf, sent.ownership_challenge, scope, services);
 
       const blank = { scope, dataset, kind: sent.kind ?? "", destination_conf: "", ...nothingSet };
@@ -65,7 +70,7 @@ function jobRoutes(app: ApiRouter, root: string, scopeOf: ScopeOf, services: Ser
         const value = sent[member];
         if (value !== undefined && (strict || value !== old[member])) throw logpushFailures.immutable(member);
       }
-      checkMembers(sent, old.dataset, old.kind, "updating a job", services);
+      checkMembers(sent, { ...old, scope: scope.kind }, "updating a job", services);
       const { destination_conf: destination = old.destination_conf } = sent;
       if (destination !== old.destination_conf) {
         const moved =
@@ -88,7 +93,7 @@ function jobRoutes(app: ApiRouter, root: string, scopeOf: ScopeOf, services: Ser
 function datasetRoutes(app: ApiRouter, root: string, scopeOf: ScopeOf, { state: { logpush } }: Services) {
   const datasetOf = (c: ApiContext): string => {
     const name = c.req.param("datasetId") ?? "";
-    if (scopeOfDataset(name) === scopeOf(c).kind) return name;
+    if (isDatasetOf(name, scopeOf(c).kind)) return name;
     throw logpushFailures.datasetUnknown(name);
   };
 
@@ -141,9 +146,10 @@ const notFurther = ["id", "scope", "dataset", "kind", "ownership_challenge", ...
 function changed(old: Omit<Job, "id">, sent: Change): Omit<Job, "id"> {
   const { name, filter, frequency, destination_conf, enabled, logpull_options, output_options, ...rest } =
     sent;
-  const { max_upload_bytes, max_upload_interval_seconds, max_upload_records, ...others } = rest;
+  const { max_upload_bytes, max_upload_interval_seconds, max_upload_records, ...later } = rest;
+  const { filter_attack_traffic, transformer_id, ...others } = later;
   const further = Object.entries(others).filter(([member]) => !notFurther.includes(member));
-  return applied(old, {
+  const job = applied(old, {
     name: name === null ? "" : name,
     filter: filter === null ? "" : filter,
     frequency: frequency === null ? "high" : frequency,
@@ -154,12 +160,18 @@ function changed(old: Omit<Job, "id">, sent: Change): Omit<Job, "id"> {
     max_upload_bytes,
     max_upload_interval_seconds,
     max_upload_records,
+    filter_attack_traffic,
+    transformer_id,
     further: { ...old.further, ...Object.fromEntries(further) },
   });
+  if (job.transformer_id !== null && job.output_options?.output_type === "csv") {
+    throw logpushFailures.transformerNeedsNdjson();
+  }
+  return job;
 }
 
 function requireDataset(dataset: string, kind: ScopeKind): void {
-  if (scopeOfDataset(dataset) !== kind) {
+  if (!isDatasetOf(dataset, kind)) {
     throw logpushFailures.datasetElsewhere(dataset, kind === "zones" ? "a zone" : "an account");
   }
 }
@@ -167,8 +179,7 @@ function requireDataset(dataset: string, kind: ScopeKind): void {
 /** Checks properties whose allowed values depend on the dataset. */
 function checkMembers(
   sent: Change,
-  dataset: string,
-  kind: Job["kind"],
+  { dataset, kind, scope }: { dataset: string; kind: Job["kind"]; scope: ScopeKind },
   doing: Doing,
   { state: { logpush }, settings: { limits } }: Services,
 ): void {
@@ -178,6 +189,12 @@ function checkMembers(
   }
   if (options?.merge_subrequests === true && dataset !== "http_requests") {
     throw logpushFailures.onlyHttpRequests("merge_subrequests", "/output_options/merge_subrequests");
+  }
+  if (scope === "accounts" && options?.merge_subrequests === true) {
+    throw logpushFailures.onlyForZones("merge_subrequests", "/output_options/merge_subrequests");
+  }
+  if (sent.filter_attack_traffic === true && !attackDatasets.has(dataset)) {
+    throw logpushFailures.attackTrafficNotAllowed(dataset);
   }
   const fields = logpush.fieldsOf(dataset);
   options?.field_names?.forEach((name, index) => {

@@ -15,7 +15,8 @@ interface Identified {
 
 /**
  * Registers the routes that read a zone's previous rules. Tests change them as someone in the dashboard would, through
- * `inDashboard`. Firewall rules and page rules remain after a migration.
+ * `inDashboard`. Firewall rules and page rules remain after a
+ * migration; firewall rules go when Cloudflare retires the previous WAF.
  */
 export function previousRuleRoutes(app: ApiRouter, zoneRoot: string, { state, settings }: Services): void {
   const { limits } = settings;

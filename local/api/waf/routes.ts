@@ -15,6 +15,10 @@ export function wafRoutes(app: ApiRouter, services: Services): void {
   const { state, settings } = services;
   const zoneRoot = `${BASE_PATH}/zones/:zoneId`;
 
+  app.use(`${zoneRoot}/firewall/rules`, async (c: ApiContext, next: Next) => {
+    requireNotRetired(state.waf.latest(c.get("zone").id));
+    await next();
+  });
   app.use(`${zoneRoot}/firewall/waf/*`, async (c: ApiContext, next: Next) => {
     const waf = state.waf.latest(c.get("zone").id);
     requireNotRetired(waf);

@@ -1,11 +1,10 @@
 import { z } from "zod";
-import { namespacePath, namespacesPath } from "../../kv/address";
-import { listKeys as keysOf, listNamespacesOf, namespacesByTitle } from "../../kv/listing";
+import { fullTitle, namespacePath, namespacesPath } from "../../kv/address";
+import { listKeys as keysOf, namespaceRecord, namespacesByTitle } from "../../kv/listing";
 import { KV } from "../../limits/index";
-import { nearest } from "../../basics/nearest";
 import { pluralize } from "../../basics/words";
 import { confirm } from "../../terminal/confirm";
-import { CommandError, UsageError } from "../../terminal/errors";
+import { UsageError } from "../../terminal/errors";
 import { print, printToStderr, type Io } from "../../terminal/io";
 import {
   onAccount,
@@ -14,21 +13,18 @@ import {
   targetOf,
   type KvOptions,
   type NamespaceSession,
-  type Session,
 } from "./session";
 import { snippetFor } from "./snippet";
-
-const namespace = z.looseObject({ id: z.string(), title: z.string() });
 
 /** Creates a namespace with the title that Wrangler gives it: `[<env>-]<NAMESPACE>[_preview]`. */
 export async function createNamespace(io: Io, name: string, options: KvOptions): Promise<void> {
   const { env, preview = false } = options;
-  const title = `${env === undefined ? "" : `${env}-`}${checkedTitle(name)}${preview ? "_preview" : ""}`;
+  const title = fullTitle(`${env === undefined ? "" : `${env}-`}${checkedTitle(name)}`, preview);
   const project = projectOf(io, options, { envNeedsFile: false });
   await onAccount(io, project, async ({ ctx, accountId }) => {
     const { id } = await ctx.api.post(namespacesPath(accountId), {
       what: `Creating namespace ${JSON.stringify(title)}`,
-      schema: namespace,
+      schema: namespaceRecord,
       body: { title },
       advice: ({ status, errors }) =>
         errors.some(({ code }) => code === TITLE_TAKEN)
@@ -45,8 +41,9 @@ export async function createNamespace(io: Io, name: string, options: KvOptions):
 
 export async function listNamespaces(io: Io, options: KvOptions): Promise<void> {
   await onAccount(io, projectOf(io, options), async (session) => {
-    const found = await titlesOf(session);
-    await print(io, `${JSON.stringify(found, undefined, 2)}\n`);
+    const found = await namespacesByTitle(session.ctx.api, session.accountId);
+    const shown = found.map(({ id, title, jurisdiction }) => ({ id, title, jurisdiction }));
+    await print(io, `${JSON.stringify(shown, undefined, 2)}\n`);
   });
 }
 
@@ -56,37 +53,21 @@ export async function renameNamespace(
   options: KvOptions,
 ): Promise<void> {
   const title = checkedTitle(options.newName ?? "");
-  const selected = options.binding !== undefined || options.namespaceId !== undefined;
-  if (selected === (oldTitle !== undefined))
+  const selected = [oldTitle, options.binding, options.namespaceId, options.title].filter(
+    (each) => each !== undefined,
+  );
+  if (selected.length !== 1)
     throw new UsageError(
-      "no namespace, or more than one. Pass exactly one of OLD_NAME, --binding and --namespace-id.",
+      "no namespace, or more than one. Pass exactly one of OLD_NAME, --binding, --namespace-id and --title.",
     );
-  const rename = async ({ ctx, accountId }: Session, namespaceId: string): Promise<void> => {
-    await ctx.api.put(namespacePath({ accountId, namespaceId }), {
-      what: `Renaming namespace ${namespaceId} to ${JSON.stringify(title)}`,
+  const target = oldTitle === undefined ? options : { ...options, title: oldTitle, preview: false };
+  await onNamespace(io, target, async (session) => {
+    await session.ctx.api.put(namespacePath(session), {
+      what: `Renaming namespace ${session.namespaceId} to ${JSON.stringify(title)}`,
       schema: z.unknown(),
       body: { title },
     });
-    printToStderr(io, `edgeguard: renamed namespace ${namespaceId} to ${JSON.stringify(title)}.`);
-  };
-  if (oldTitle === undefined) {
-    await onNamespace(io, options, (session) => rename(session, session.namespaceId));
-    return;
-  }
-  await onAccount(io, projectOf(io, options), async (session) => {
-    const all = await titlesOf(session);
-    const found = all.find((one) => one.title === oldTitle);
-    if (found !== undefined) {
-      await rename(session, found.id);
-      return;
-    }
-    const near = nearest(
-      oldTitle,
-      all.map((one) => one.title),
-    );
-    throw new CommandError(
-      `account ${session.accountId} has no namespace ${JSON.stringify(oldTitle)}${near === undefined ? "" : `; did you mean ${JSON.stringify(near)}?`}`,
-    );
+    printToStderr(io, `edgeguard: renamed namespace ${session.namespaceId} to ${JSON.stringify(title)}.`);
   });
 }
 
@@ -113,7 +94,7 @@ export async function deleteNamespace(io: Io, options: KvOptions): Promise<void>
 export async function titleOf(session: NamespaceSession): Promise<string> {
   const { title } = await session.ctx.api.get(namespacePath(session), {
     what: `Reading ${session.name}`,
-    schema: namespace,
+    schema: namespaceRecord,
   });
   return title;
 }
@@ -130,11 +111,6 @@ async function deletionQuestion(session: NamespaceSession): Promise<string> {
 }
 
 const TITLE_TAKEN = 10014;
-
-async function titlesOf({ ctx, accountId }: Session): Promise<{ id: string; title: string }[]> {
-  const found = await namespacesByTitle(listNamespacesOf(ctx.api, accountId, namespace));
-  return found.map(({ id, title }) => ({ id, title }));
-}
 
 function checkedTitle(title: string): string {
   if (title.trim() === "") throw new UsageError("the namespace's name is empty.");

@@ -1,4 +1,5 @@
-import type { EntriesContext, NamespaceAddress } from "../../kv/address";
+import { fullTitle, type EntriesContext, type NamespaceAddress } from "../../kv/address";
+import { namespaceNamed } from "../../kv/listing";
 import { CommandError, UsageError } from "../../terminal/errors";
 import { withHost } from "../../terminal/host";
 import { printToStderr, type Io } from "../../terminal/io";
@@ -17,6 +18,7 @@ export interface KvOptions {
   readonly preview?: boolean;
   readonly binding?: string;
   readonly namespaceId?: string;
+  readonly title?: string;
   readonly newName?: string;
   readonly yes?: boolean;
   readonly local?: boolean;
@@ -38,8 +40,9 @@ export interface Project {
 }
 
 export interface Target extends Project {
-  readonly namespaceId: string;
-  /** The namespace's name in messages: `namespace 0f2a…`, with the binding if one was given. */
+  /** Undefined if only the account knows which namespace has the title. */
+  readonly namespaceId: string | undefined;
+  /** The namespace's name in messages: `namespace 0f2a…`, with the binding if one was given, or its title. */
   readonly name: string;
 }
 
@@ -70,10 +73,17 @@ export function projectOf(io: Io, options: KvOptions, { envNeedsFile = true } = 
  * namespace's ID.
  */
 export function targetOf(io: Io, options: KvOptions): Target {
-  const { binding, namespaceId, preview = false, env } = options;
-  if (binding === undefined && namespaceId === undefined)
-    throw new UsageError("no namespace. Pass --binding <name> or --namespace-id <id>.");
+  const { binding, namespaceId, title, preview = false, env } = options;
+  if (binding === undefined && namespaceId === undefined && title === undefined)
+    throw new UsageError("no namespace. Pass --binding <name>, --namespace-id <id> or --title <title>.");
   const project = projectOf(io, options);
+  if (title !== undefined) {
+    if (options.local === true)
+      throw new UsageError(
+        "--title finds a namespace of the account. With --local, pass --binding or --namespace-id.",
+      );
+    return { ...project, namespaceId, name: `namespace ${JSON.stringify(fullTitle(title, preview))}` };
+  }
   if (namespaceId !== undefined) {
     if (preview)
       printToStderr(
@@ -134,8 +144,18 @@ export async function onNamespace<T>(
 ): Promise<T> {
   const { target = targetOf(io, options), writes = false, ...session } = more;
   const { namespaceId, name } = target;
-  const there = (at: Session): Promise<T> => work({ ...at, namespaceId, name });
-  if (options.local !== true) {
+  const there = async (at: Session): Promise<T> => {
+    if (namespaceId !== undefined) return await work({ ...at, namespaceId, name });
+    const title = fullTitle(options.title ?? "", options.preview);
+    const found = await namespaceNamed(at.ctx.api, at.accountId, title);
+    if (typeof found === "string") throw new CommandError(found);
+    return await work({
+      ...at,
+      namespaceId: found.id,
+      name: `namespace ${found.id} (${JSON.stringify(title)})`,
+    });
+  };
+  if (options.local !== true || namespaceId === undefined) {
     if (options.persistTo !== undefined)
       throw new UsageError("--persist-to needs --local. Add --local, or leave out --persist-to.");
     return await onAccount(io, target, there, session);

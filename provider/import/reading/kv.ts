@@ -1,10 +1,9 @@
-import { z } from "zod";
-import { listNamespacesOf } from "../../kv/listing";
+import { PREVIEW_SUFFIX } from "../../kv/address";
+import { namespacesByTitle, type Namespace } from "../../kv/listing";
+import { omitAbsent } from "../../basics/json";
 import { TYPES, type ExistingObject } from "../existing";
 import type { Inventory } from "../inventory";
 import type { Account } from "../zones";
-
-const PREVIEW_SUFFIX = "_preview";
 
 /** Reads an account's namespaces. */
 export async function readNamespaces(
@@ -14,27 +13,16 @@ export async function readNamespaces(
   const before = inventory.found.length;
   const what = `Workers KV namespaces of ${account.what}`;
   await inventory.part(what, async () => {
-    const listed = new Map<string, string>();
-    const all = listNamespacesOf(
-      inventory.host.api,
-      account.id,
-      z.looseObject({ id: z.string(), title: z.string() }),
-    );
-    for await (const { id, title } of all) {
-      listed.set(id, title);
-      inventory.progress(`reading ${what}: ${listed.size}`);
-    }
-    const titles = new Set(listed.values());
-    const sorted = [...listed].sort(([, a], [, b]) => (a < b ? -1 : 1));
-    inventory.found.push(...sorted.map(([id, title]) => namespaceOf(account, id, title, titles)));
+    const listed = await namespacesByTitle(inventory.host.api, account.id);
+    const titles = new Set(listed.map(({ title }) => title));
+    inventory.found.push(...listed.map((each) => namespaceOf(account, each, titles)));
   });
   return inventory.found.slice(before);
 }
 
 function namespaceOf(
   account: Account,
-  id: string,
-  title: string,
+  { id, title, jurisdiction }: Namespace,
   titles: ReadonlySet<string>,
 ): ExistingObject {
   const resource = TYPES.kvNamespace;
@@ -42,7 +30,7 @@ function namespaceOf(
   // A title with the suffix belongs to a preview namespace only if the namespace itself exists.
   const base = title.slice(0, -PREVIEW_SUFFIX.length);
   const preview = title.endsWith(PREVIEW_SUFFIX) && titles.has(base);
-  const own = preview ? { title: base, preview } : { title };
+  const own = omitAbsent({ ...(preview ? { title: base, preview } : { title }), jurisdiction });
   return {
     resource,
     id,

@@ -1,4 +1,4 @@
-import { existingJob, type Job } from "../../logpush/job";
+import { existingJob, SIMPLE_MEMBERS, type Job } from "../../logpush/job";
 import { listJobs } from "../../logpush/job-api";
 import { applying } from "../../basics/words";
 import type { Scope } from "../../runtime/composite-id";
@@ -67,7 +67,7 @@ async function readJob(
           ? filterCode(outputs["filter"], writing.hasBuilders)
           : undefined,
       outputOptions: outputs["outputOptions"],
-      ...pick(outputs, LIMITS),
+      ...pick(outputs, SIMPLE_MEMBERS),
     }),
   };
 }
@@ -80,5 +80,3 @@ function notesOn(what: string, destination: string, hidesFilter: boolean): strin
       `Cloudflare doesn't show the filter of ${what}. If the job has a filter, declare it before you change anything else, because an update without it removes the filter.`,
   );
 }
-
-const LIMITS = ["frequency", "maxUploadBytes", "maxUploadIntervalSeconds", "maxUploadRecords"];

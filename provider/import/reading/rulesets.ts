@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { isJsonObject, sameJson, type JsonObject } from "../../basics/json";
 import type { Context } from "../../runtime/lifecycle";
+import { OVERRIDING } from "../../rulesets/effective";
 import { readEntryPoint } from "../../rulesets/entry-point";
 import { existingDeployment } from "../../rulesets/existing";
 import { findManagedRuleset, listManagedRulesets, UnknownRulesetError } from "../../rulesets/managed";
@@ -115,28 +116,19 @@ async function readDeployment(where: DeploymentContext, rule: ZoneRule): Promise
 }
 
 /** The arguments, in the order in which the program lists them. */
-const ARGUMENTS = [
-  "ruleset",
-  "version",
-  "description",
-  "expression",
-  "enabled",
-  "ref",
-  "owasp",
-  "categories",
-  "rules",
-  "action",
-  "exceptions",
-];
+const ARGUMENTS = new Set([
+  ...["ruleset", "version", "description", "expression", "enabled", "ref"],
+  ...[...OVERRIDING, "matchedData", "exceptions"],
+]);
 
 /** The default values, which the program leaves out. */
 const DEFAULTS: JsonObject = { expression: "true", enabled: true };
 
 function declaredArguments(outputs: JsonObject): JsonObject {
   return Object.fromEntries(
-    ARGUMENTS.filter((name) => outputs[name] !== undefined && !sameJson(outputs[name], DEFAULTS[name])).map(
-      (name) => [name, outputs[name]],
-    ),
+    [...ARGUMENTS]
+      .filter((name) => outputs[name] !== undefined && !sameJson(outputs[name], DEFAULTS[name]))
+      .map((name) => [name, outputs[name]]),
   );
 }
 

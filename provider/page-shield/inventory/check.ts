@@ -87,7 +87,7 @@ const EXPIRING_DAYS = 14;
  *
  * @throws `LookupError` if an argument or the inventory is invalid.
  * @throws If there are no credentials.
- * @see https://developers.cloudflare.com/page-shield/detection/
+ * @see https://developers.cloudflare.com/client-side-security/detection/
  * @see `GET /zones/{zone_id}/page_shield`
  * @see `GET /zones/{zone_id}/page_shield/scripts`
  */
@@ -127,7 +127,7 @@ export function checkScriptInventory(
  *
  * @throws `ScriptInventoryError` with the findings. In a program, the engine shows its message.
  * @throws `LookupError` if an argument or the inventory is invalid.
- * @see https://developers.cloudflare.com/page-shield/detection/
+ * @see https://developers.cloudflare.com/client-side-security/detection/
  * @see `GET /zones/{zone_id}/page_shield/scripts`
  */
 export function assertScriptInventory(

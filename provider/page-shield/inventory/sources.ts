@@ -48,7 +48,7 @@ export interface InventorySources {
  * ```
  *
  * @throws `LookupError` if `on` isn't a date.
- * @see https://developers.cloudflare.com/page-shield/policies/csp-directives/
+ * @see https://developers.cloudflare.com/client-side-security/rules/csp-directives/
  */
 export function inventorySources(
   inventory: ScriptInventory,

@@ -114,7 +114,7 @@ const otherDestination = whilePushing((before, after) => {
   ];
 });
 
-/** Finds an option whose new value loses something, unless `isSafe`. */
+/** Finds an argument or output option whose new value loses something, unless `isSafe`. */
 const optionLoss = (
   what: string,
   name: string,
@@ -122,7 +122,7 @@ const optionLoss = (
   isSafe: (was: unknown, is: unknown) => boolean,
 ): Comparison =>
   whilePushing((before, after) => {
-    const [was, is] = [before, after].map((side) => option(side, name) ?? unset);
+    const [was, is] = [before, after].map((side) => side.inputs[name] ?? option(side, name) ?? unset);
     return isUnchanged(was, is) || isSafe(was, is)
       ? []
       : [say`${words(`${what}: ${name}`)} ${cell(was)} → ${cell(is)}`];
@@ -150,6 +150,21 @@ const log4shellOff = optionLoss(
   (was, is) => is === true || was === false,
 );
 
+const attacksLeftOut = optionLoss(
+  "attack traffic is no longer logged",
+  "filterAttackTraffic",
+  false,
+  (_was, is) => is === false,
+);
+
+/** Finds a job whose lines go through another SQL query, which may drop them. */
+const otherTransformer = optionLoss(
+  "a transformer may drop log lines",
+  "transformerId",
+  "none",
+  (_was, is) => is === "none",
+);
+
 /** Finds changes to API fields that this version doesn't know. They may have any effect. */
 const changedExtra = whilePushing((before, after) => {
   const changes = [
@@ -171,6 +186,8 @@ export const logpush = judgesFor(traits, {
   fields: fewerFields,
   subrequests: mergedSubrequests,
   log4shell: log4shellOff,
+  attackTraffic: attacksLeftOut,
+  transformer: otherTransformer,
   destination: otherDestination,
   extra: changedExtra,
 });

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import * as declared from "../../rulesets/arguments";
 import { compareDeclared } from "../../rulesets/compare-effects";
-import { expansionIn } from "../../rulesets/effective";
+import { expansionIn, OVERRIDING } from "../../rulesets/effective";
 import { rulesetRecord } from "../../rulesets/impact";
 import { compileOverrides } from "../../rulesets/overrides";
 import { declaredRulesets, protectionOf, UNKNOWN_RULESET } from "../../rulesets/protection";
@@ -120,7 +120,7 @@ const sameNames = (before: Side, after: Side): boolean =>
   sameMeanings(recordedRuleIds(before.inputs), recordedRuleIds(after.inputs));
 
 /** Arguments that decide which rules run and what they do. */
-const RULES = ["ruleset", "version", "accountId", "owasp", "categories", "rules", "action"];
+const RULES = ["accountId", ...OVERRIDING];
 
 /**
  * Finds a deployment whose position changes. Skip rules before it may exempt requests from it, and its own exceptions
@@ -192,6 +192,29 @@ function idsOfBoth(before: Side | undefined, after: Side): readonly [old: RuleId
   return [mergeRuleIds(old, next), mergeRuleIds(next, old)];
 }
 
+/** Finds payloads that are no longer logged, or that the holder of another key can read. */
+const otherKey = whileEnabled((before, after) => {
+  const [was = "none", is = "none"] = [before, after].map(
+    ({ inputs }) => asObject(inputs["matchedData"])["publicKey"],
+  );
+  return isUnchanged(was, is)
+    ? []
+    : [say`${nameOf(after)} logs what matched for another key, or no longer: ${cell(was)} → ${cell(is)}`];
+});
+
+/** Finds exceptions whose requests are no longer logged. */
+const silentExceptions: Comparison = ({ before, after }) => {
+  if (after === undefined) return [];
+  const [known, silent] = [before, after].map((side) =>
+    asList(side?.inputs["exceptions"])
+      .map(asObject)
+      .filter(({ logging }) => logging !== undefined && logging !== true),
+  );
+  return (silent ?? [])
+    .filter(({ expression }) => known?.some((each) => isUnchanged(each["expression"], expression)) !== true)
+    .map(({ expression }) => say`${nameOf(after)} doesn't log its exception: ${cell(expression, 300)}`);
+};
+
 /** All the ways in which one deployment can be weaker than another. */
 const COMPARISONS = {
   stopsActing: stopped,
@@ -199,6 +222,8 @@ const COMPARISONS = {
   rules: weakerRules,
   position: movedPosition,
   exceptions: moreExceptions,
+  matchedData: otherKey,
+  logging: silentExceptions,
 };
 
 const orderAfter = oncePerPlan((plan) => deploymentsAfter(plan, (old) => traits.leaves(old)));
@@ -244,6 +269,7 @@ function asFound(old: Side): Side {
     ...omitAbsent({
       version: version === "latest" ? undefined : version,
       action: overrides?.action,
+      allRulesEnabled: overrides?.enabled,
       categories: overrides?.categories,
       rules: overrides?.rules,
       exceptions:
@@ -275,6 +301,7 @@ const overridesShape = z.object({
   categories: declared.categories.optional(),
   rules: declared.rules.optional(),
   action: declared.action.optional(),
+  allRulesEnabled: z.boolean().optional(),
 });
 
 /** Compares only the declarations. Anything that isn't provably as strong as before counts as weaker. */

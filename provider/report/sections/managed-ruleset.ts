@@ -144,9 +144,9 @@ function exceptionChanges(all: StepView): readonly Block[] {
 }
 
 function exceptionWords(exception: unknown, index: number): string {
-  const { expression, description, skip } = asObject(exception);
+  const { expression, description, skip, logging } = asObject(exception);
   const why = description === undefined ? "" : ` (${formatValue(description)})`;
-  return `${index + 1}. ${formatValue(expression, 300)}: skips ${skipWords(skip)}${why}`;
+  return `${index + 1}. ${formatValue(expression, 300)}: skips ${skipWords(skip)}${logging === false ? ", not logged" : ""}${why}`;
 }
 
 export function skipWords(skip: unknown): string {

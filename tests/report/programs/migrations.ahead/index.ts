@@ -17,6 +17,5 @@ new WafMigration("from-validation", {
   confirm: confirmation("FINISHED"),
 });
 new WafMigration("blocked", { zoneId: zone("05"), plan: "business", target: "assessed" });
-new WafMigration("retired", { zoneId: zone("0d"), target: "assessed" });
 new WafMigration("deployed", { zoneId: zone("04"), target: "assessed" });
 new WafMigration("there-already", { zoneId: zone("0c"), plan: "pro", target: "finished" });

@@ -1,0 +1,101 @@
+import Cloudflare from "cloudflare";
+import { managedRulesets } from "edgeguard-local";
+import { apiPerFile } from "../support/bench";
+
+/** Cloudflare's official SDK against the local API: what newer versions of the API have is kept and refused alike. */
+
+const DESTINATION = "https://logs.shop.example/edge";
+const KEY = `${"A".repeat(43)}=`;
+
+describe("Cloudflare's official SDK against the local API", () => {
+  const api = apiPerFile();
+  let sdk: Cloudflare;
+  beforeEach(() => {
+    api.reset();
+    sdk = new Cloudflare({ baseURL: api.url, apiToken: "local-token", maxRetries: 0 });
+  });
+
+  it("creates, changes and reads a Logpush job that leaves out attack traffic", async () => {
+    const zone_id = api.zones.empty;
+    const created = await sdk.logpush.jobs.create({
+      zone_id,
+      dataset: "http_requests",
+      destination_conf: DESTINATION,
+      filter_attack_traffic: true,
+      output_options: { field_names: ["RayID"], merge_subrequests: true },
+    });
+    const id = created?.id ?? 0;
+    expect(await sdk.logpush.jobs.get(id, { zone_id })).toMatchObject({ filter_attack_traffic: true });
+    const changed = await sdk.logpush.jobs.update(id, { zone_id, filter_attack_traffic: false });
+    expect(changed).toMatchObject({ filter_attack_traffic: false });
+  });
+
+  it("can't leave out attack traffic of a dataset that has none", async () => {
+    const job = sdk.logpush.jobs.create({
+      zone_id: api.zones.empty,
+      dataset: "dns_logs",
+      destination_conf: DESTINATION,
+      filter_attack_traffic: true,
+    });
+    await expect(job).rejects.toMatchObject({ status: 400 });
+  });
+
+  it("creates jobs for the datasets of a zone and of an account", async () => {
+    const [zone_id, account_id] = [api.zones.empty, api.accounts.main];
+    for (const [dataset, scope] of [
+      ["account_abuse_protection_events", { zone_id }],
+      ["firewall_events", { zone_id }],
+      ["firewall_events", { account_id }],
+      ["magic_bgp_logs", { account_id }],
+    ] as const) {
+      const job = await sdk.logpush.jobs.create({ ...scope, dataset, destination_conf: DESTINATION });
+      expect(job).toMatchObject({ dataset });
+    }
+  });
+
+  it("creates a namespace in a jurisdiction, which a rename keeps", async () => {
+    const account_id = api.accounts.main;
+    const { id } = await sdk.kv.namespaces.create({ account_id, title: "sales", jurisdiction: "eu" });
+    await sdk.kv.namespaces.update(id, { account_id, title: "orders" });
+    expect(await sdk.kv.namespaces.get(id, { account_id })).toMatchObject({
+      title: "orders",
+      jurisdiction: "eu",
+    });
+    const elsewhere = sdk.kv.namespaces.create({
+      account_id,
+      title: "moon",
+      jurisdiction: "moon" as "eu",
+    });
+    await expect(elsewhere).rejects.toMatchObject({ status: 400 });
+  });
+
+  it("deploys a ruleset with payload logging, all of its rules off, behind an exception that isn't logged", async () => {
+    const zone_id = api.zones.empty;
+    const phase = "http_request_firewall_managed";
+    await sdk.rulesets.phases.update(phase, {
+      zone_id,
+      rules: [
+        {
+          action: "skip",
+          action_parameters: { ruleset: "current" },
+          expression: 'http.host eq "a.example"',
+          logging: { enabled: false },
+        },
+        {
+          action: "execute",
+          action_parameters: {
+            id: managedRulesets.managed,
+            matched_data: { public_key: KEY },
+            overrides: { enabled: false },
+          },
+          expression: "true",
+        },
+      ],
+    });
+    const { rules } = await sdk.rulesets.phases.get(phase, { zone_id });
+    expect(rules).toMatchObject([
+      { logging: { enabled: false } },
+      { action_parameters: { matched_data: { public_key: KEY }, overrides: { enabled: false } } },
+    ]);
+  });
+});
