@@ -156,6 +156,7 @@ export const kvNamespace = defineResource({
     const what = `Reading namespace ${id}`;
     const path = `${namespacesPath(state.accountId)}/${id}`;
     const found = await ctx.api.get(path, { what, schema: namespaceRecord });
+    ctx.noteUnmanaged(found.extra ?? {});
     const isImport = state.title === "";
     // What isn't declared is left alone: changing it would replace the namespace. Its type is checked by the next preview.
     if (found.jurisdiction !== undefined && (isImport || state.jurisdiction !== undefined))

@@ -15,7 +15,7 @@ import {
 } from "./destination-text";
 import type { Filter } from "./filter";
 import { filterMeaning } from "./filter-text";
-import { differs, existingJob, jobFromApi, type Job } from "./job";
+import { differs, existingJob, jobFromApi, unmanagedOf, type Job } from "./job";
 import { jobsPath, listJobs, scopeName, readJob, scopeOf } from "./job-api";
 import { destinationName, jobArgs, jobLabel, jobRules, type JobArgs } from "./job-args";
 import { isNewDestination, isDestinationMoved, checkJobLive, resolvedFields } from "./job-live";

@@ -27,6 +27,7 @@ import {
   definitionOf,
   readRule,
   toOverrides,
+  unmanagedOf,
   type EntryPoint,
   type ManagedRuleset,
   type Overrides,

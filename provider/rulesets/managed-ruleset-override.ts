@@ -76,7 +76,7 @@ import { isSamePlace, missingAnchor, placementOf, positionOnWrongSide } from "./
 import { defaultRef, REF_PREFIX, unfinishedRef } from "./refs";
 import { reconcileRule, currentRule, removeOrRestore } from "./reconcile";
 import { asDeclared } from "./skip";
-import type { ZoneRule } from "./wire";
+import { unmanagedOf, type ZoneRule } from "./wire";
 
 const args = z.object({
   zoneId: ID.zone,

@@ -326,9 +326,9 @@ export function definitionOf(raw: JsonObject): JsonObject {
   return omit(raw, SERVER_MEMBERS);
 }
 
-const RULE_MEMBERS = ["ref", "action", "expression", "description", "enabled", "action_parameters"];
+const RULE_MEMBERS = ["ref", "action", "expression", "description", "enabled", "action_parameters", "logging"];
 /** What a rule executes or skips. */
-const PARAMETERS = ["id", "version", "overrides", "ruleset", "rulesets", "rules"];
+const PARAMETERS = ["id", "version", "overrides", "matched_data", "ruleset", "rulesets", "rules"];
 
 /** Returns the members of a rule that no argument sets. */
 export function unmanagedOf({ raw }: ZoneRule): JsonObject {
