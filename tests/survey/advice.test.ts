@@ -15,7 +15,7 @@ interface Scenario {
   readonly title: string;
   readonly zone: ZoneName;
   /** What the zone has before the survey. */
-  readonly before?: (site: Site) => Promise<void>;
+  readonly before?: (site: Site) => unknown;
   /** The tasks of each survey until nothing is left to do. */
   readonly surveys: readonly (readonly TaskKind[])[];
   readonly options?: readonly string[];
@@ -64,7 +64,9 @@ const SCENARIOS: readonly Scenario[] = [
   {
     title: "a paused zone",
     zone: "small",
-    before: (site) => Promise.resolve(site.pause(true)),
+    before: (site) => {
+      site.pause(true);
+    },
     surveys: [["paused"], ["noManagedRuleset", "pageShieldOff"], ["owaspOff"]],
   },
   {
@@ -82,27 +84,27 @@ const SCENARIOS: readonly Scenario[] = [
 ];
 
 /** Does what a task says, as its text, code or command says it. */
-const DO: Readonly<Record<TaskKind, (site: Site, zone: Zone, task: Task) => Promise<void>>> = {
+const DO: Readonly<Record<TaskKind, (site: Site, zone: Zone, task: Task) => unknown>> = {
   maliciousScript: (site, _, { text }) => {
     expect(text).toBe(
       `Remove 1 malicious script: ${EVIL}, seen on checkout.shop.example. Enforced policies already block it.`,
     );
-    return Promise.resolve(site.seen([KNOWN]));
+    site.seen([KNOWN]);
   },
   unapprovedScript: (site) =>
-    Promise.resolve(
-      void site.ground.write(
-        "inventory.yaml",
-        "version: 1\nscripts:\n  - script: js.payments.example\n    justification: takes the payment\n    owner: payments\n    approval: { by: ada, on: 2026-01-01 }\n",
-      ),
+    site.ground.write(
+      "inventory.yaml",
+      "version: 1\nscripts:\n  - script: js.payments.example\n    justification: takes the payment\n    owner: payments\n    approval: { by: ada, on: 2026-01-01 }\n",
     ),
-  paused: (site) => Promise.resolve(site.pause(false)),
+  paused: (site) => {
+    site.pause(false);
+  },
   noManagedRuleset: async (site, zone, task) => {
-    if (task.command === undefined) return void (await site.paste(zone, task));
+    if (task.command === undefined) return await site.paste(zone, task);
     await site.import(zone, task);
     expect(site.program).toContain("enabled: false");
     site.program = site.program.replace("enabled: false", "enabled: true");
-    await site.up();
+    return await site.up();
   },
   readyToMigrate: async (site, zone, task) => {
     const before = site.program;
@@ -119,15 +121,16 @@ const DO: Readonly<Record<TaskKind, (site: Site, zone: Zone, task: Task) => Prom
       const [, id = ""] = /must be deleted first: DELETE \S+\/overrides\/(\w+)$/.exec(text) ?? [];
       site.ground.api.inDashboard(zone.id, { do: "deleteOverride", id });
     }
-    return Promise.resolve();
   },
   blockingPolicy: (site, _, { text }) => {
     expect(text).toContain(`it blocks 1 active script: ${KNOWN}`);
     return site.policy(`script-src 'self' ${KNOWN}`);
   },
-  failingJob: (site) => Promise.resolve(site.health(null)),
-  owaspOff: async (site, zone, task) => void (await site.paste(zone, task)),
-  pageShieldOff: async (site, zone, task) => void (await site.paste(zone, task)),
+  failingJob: (site) => {
+    site.health(null);
+  },
+  owaspOff: (site, zone, task) => site.paste(zone, task),
+  pageShieldOff: (site, zone, task) => site.paste(zone, task),
 };
 
 /** A zone, its surveys, and the project of whoever does what they say. */

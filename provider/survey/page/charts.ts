@@ -22,7 +22,7 @@ export const TASK_WORDS: Words<TaskKind> = {
   paused: ["Paused", "bad"],
   noManagedRuleset: ["No managed ruleset", "bad"],
   readyToMigrate: ["Ready to migrate", "warn"],
-  blockedMigration: ["Migration blocked", "warn"],
+  blockedMigration: ["Migration not ready", "warn"],
   blockingPolicy: ["Policy blocks scripts", "warn"],
   failingJob: ["Failing Logpush job", "warn"],
   owaspOff: ["OWASP off", "warn"],
