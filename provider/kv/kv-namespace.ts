@@ -15,6 +15,7 @@ import { pluralize } from "../basics/words";
 import { CompositeId } from "../runtime/composite-id";
 import { ID, adopt, type Adopt, type LiteralUnion } from "../runtime/fields";
 import { LOCK } from "../runtime/locks";
+import type { Unmanaged } from "../runtime/unmanaged";
 import { SEEN } from "./impact";
 
 const args = z.object({
@@ -292,6 +293,12 @@ export class KvNamespace extends kvNamespace.base<KvNamespaceArgs>() {
 
   /** The declared value of `preview`, because the output of an unset argument is unknown in every preview. */
   readonly #preview: KvNamespaceArgs["preview"];
+
+  /**
+   * Members of the namespace on Cloudflare that no argument of this version sets. Booleans and numbers are shown; a digest stands
+   * for any other value. Updates keep them.
+   */
+  declare readonly unmanaged: pulumi.Output<Unmanaged | undefined>;
 
   constructor(name: string, args: KvNamespaceArgs, opts?: pulumi.CustomResourceOptions) {
     super(name, args, opts);

@@ -74,7 +74,7 @@ export const wireJob = z
 /** Returns the members of the job and of its output options that no argument sets. */
 export function unmanagedOf({ outputOptions }: JobArgs, { raw }: Job): JsonObject {
   const options = omit(unknownOptions(raw["output_options"]), Object.keys(outputOptions?.extra ?? {}));
-  const named = Object.entries(options).map(([name, option]) => [`output_options.${name}`, option]);
+  const named = Object.entries(options).map(([name, option]) => [`output_options.${name}`, option] as const);
   return { ...omit(raw, JOB_MEMBERS), ...Object.fromEntries(named) };
 }
 

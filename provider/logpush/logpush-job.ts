@@ -32,6 +32,7 @@ import { defineResource } from "../runtime/resource";
 import { trimEnd } from "../basics/printable";
 import { isJsonObject, pick } from "../basics/json";
 import { UNKNOWN } from "../runtime/engine-values";
+import type { Unmanaged } from "../runtime/unmanaged";
 
 const computed = z.object({
   lastComplete: z.string().exactOptional(),
@@ -402,6 +403,12 @@ export class LogpushJob extends logpushJob.base<LogpushJobArgs>() {
   declare readonly errorMessage: pulumi.Output<string | undefined>;
   /** The existing job that the resource adopted when it was created, and what adopting it changed. */
   declare readonly adopted: pulumi.Output<Adopted | undefined>;
+
+  /**
+   * Members of the job on Cloudflare that no argument of this version sets. Booleans and numbers are shown; a digest stands
+   * for any other value. Updates keep them.
+   */
+  declare readonly unmanaged: pulumi.Output<Unmanaged | undefined>;
 
   constructor(name: string, args: LogpushJobArgs, opts?: pulumi.CustomResourceOptions) {
     const { destination, destinationConf, ownershipChallenge, ...rest } = args;

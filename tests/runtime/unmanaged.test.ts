@@ -66,10 +66,15 @@ async function withMember(type: Type, id: string, place: string, member: JsonObj
 /** A member with a random name and value, and how it's told. */
 function randomMember(place: string): { readonly member: JsonObject; readonly told: string } {
   const name = `new_member_${random.int(0, 99_999)}`;
-  const value = random.pick([true, random.int(1, 99_999), `text ${random.int(0, 999)}`, { deep: [1] }]);
+  const value: unknown = random.pick([
+    true,
+    random.int(1, 99_999),
+    `text ${random.int(0, 999)}`,
+    { deep: [1] },
+  ]);
   const path = place === "" ? name : `${place}.${name}`;
   const shown = ["boolean", "number"].includes(typeof value);
-  const news = shown ? `\`${path}\` is ${String(value)}` : `\`${path}\` has another value`;
+  const news = shown ? `\`${path}\` is ${JSON.stringify(value)}` : `\`${path}\` has another value`;
   return {
     member: { [name]: value },
     told: `changed outside the program: ${news}; this version can't manage it`,
