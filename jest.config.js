@@ -14,12 +14,30 @@ const USE = [
   "/tests/testing/runners",
 ];
 
+/**
+ * On an engine, every command starts two processes. The normal run has a program for Page Shield, one for managed rulesets, a
+ * migration and a random one of all resources, and everything over real HTTP without an engine. `npm run test:engine` has the
+ * others, a stage of .ci/run, and the long run.
+ */
+const ENGINE = [
+  "/tests/engine/(?!drift|interruptions|secrets)",
+  "/tests/scenarios/(?!lifecycle|managed-rulesets/|migration-assessed)",
+  "/tests/local-engine/(failure|interruption|lifecycle)",
+  "/tests/runtime/lookup",
+  "/tests/readme/documents",
+];
+
+const IS_ENGINE_RUN = process.env["EDGEGUARD_TEST"] === "engine";
+const IS_LONG_RUN = process.env["EDGEGUARD_TEST_LONG"] === "1";
+/** `npx jest tests/engine/get` runs what it names. */
+const IS_NAMED = process.argv.slice(2).some((argument) => argument.startsWith("tests/"));
+
 /** @type {import("jest").Config} */
 module.exports = {
   testEnvironment: "node",
   roots: ["<rootDir>/tests"],
-  testMatch: ["**/*.test.ts"],
-  testPathIgnorePatterns: process.env["EDGEGUARD_TEST_LONG"] === "1" ? [] : USE,
+  testRegex: IS_ENGINE_RUN ? ENGINE.map((path) => `${path}.*\\.test\\.ts$`) : ["\\.test\\.ts$"],
+  testPathIgnorePatterns: IS_ENGINE_RUN || IS_LONG_RUN || IS_NAMED ? [] : [...USE, ...ENGINE],
   transform: { "^.+\\.ts$": "<rootDir>/tests/support/transform.js" },
   moduleNameMapper: {
     "^pulumi-edgeguard$": "<rootDir>/provider/index.ts",
@@ -39,5 +57,7 @@ module.exports = {
   // A guard against a test that hangs, not a measure: a busy machine takes many times as long as a quiet one.
   testTimeout: 180_000,
   // Many tests wait, for a Retry-After or for a process they started: one worker more than there are cores keeps these busy.
+  // What a file leaves on the heap makes garbage collection slower for the next ones: a new worker is cheaper.
+  workerIdleMemoryLimit: "500MB",
   maxWorkers: Math.max(2, availableParallelism() + 1),
 };

@@ -12,7 +12,7 @@ import {
   type Credential,
 } from "./credential";
 import { decodeEnvelope, type ApiNote, type Envelope, type ResultInfo } from "./envelope";
-import { ApiError, CancelledError, isUnroutable, type ApiErrorInit, type Purpose } from "./errors";
+import { ApiError, CancelledError, isRead, isUnroutable, type ApiErrorInit, type Purpose } from "./errors";
 import { exchange, firstOf, type Bytes, type LostResponse, type Reply } from "./exchange";
 import { ProxyError } from "./proxy";
 import { NotSentError, type RateBudget, type RateWindow } from "./rate-budget";
@@ -324,7 +324,7 @@ export class EdgeApi {
         return result;
       }
       last = result;
-      if (result.outcome === "unknown" && method !== "GET") history.uncertain = true;
+      if (result.outcome === "unknown" && !isRead(request)) history.uncertain = true;
 
       const { retryAfterMs: asked, init } = result;
       // Applies to every caller, even if this one gives up.
@@ -383,7 +383,7 @@ export class EdgeApi {
       const reply = await exchange(url, { ...request, credential, dispatcher, signal, attemptMs });
       const isLost = !("status" in reply);
       if (isLost && signal?.aborted === true) {
-        history.uncertain ||= request.method !== "GET";
+        history.uncertain ||= !isRead(request);
         throw cancelledError(request.what, "notDone");
       }
       // Set before the connection is released, so that the next request sees it.

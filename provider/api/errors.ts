@@ -121,6 +121,11 @@ export async function unlessAbsent<T>(request: () => Promise<T>): Promise<T | un
   }
 }
 
+/** Whether a request changes nothing: KV also reads values by POST. */
+export function isRead({ method, path }: Pick<ApiErrorInit, "method" | "path">): boolean {
+  return method === "GET" || path.endsWith("/bulk/get");
+}
+
 function sentence(init: ApiErrorInit): string {
   const response =
     init.status === undefined
@@ -136,6 +141,6 @@ function sentence(init: ApiErrorInit): string {
   if (init.attempts !== undefined && init.attempts > 1) parts.push(`after ${init.attempts} attempts`);
   if (init.requestId !== undefined) parts.push(`request ID ${escapeInvisible(init.requestId)}`);
   const unknown =
-    init.outcome === "unknown" && init.method !== "GET" ? " Cloudflare may have applied the change." : "";
+    init.outcome === "unknown" && !isRead(init) ? " Cloudflare may have applied the change." : "";
   return `${parts.join(", ")}.${unknown}${init.advice === undefined ? "" : ` ${init.advice}`}`;
 }

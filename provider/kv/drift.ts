@@ -67,17 +67,34 @@ const isCertain = ({ value }: RecordedEntry): boolean => value !== UNCERTAIN.val
  */
 export async function withoutForeign(
   ctx: Context,
-  address: NamespaceAddress,
+  state: Omit<Verification, "verify">,
   manifest: Manifest,
   keys: readonly string[],
 ): Promise<string[]> {
   const foreign = new Set(keys.filter((key) => manifest.get(key)?.value === FOREIGN.value));
-  for (const key of await changedValues(ctx, address, manifest, keys)) foreign.add(key);
+  for (const key of await settledChanges(ctx, state, manifest, keys)) foreign.add(key);
   if (foreign.size > 0)
     ctx.say.info(
-      `${subjectOf(ctx, address.namespaceId)}: keeping ${pluralize(foreign.size, "key")} (${quoteKeys([...foreign], hidesKeys(ctx))}), because someone else has changed ${foreign.size === 1 ? "it" : "them"} since this resource wrote ${foreign.size === 1 ? "it" : "them"}.`,
+      `${subjectOf(ctx, state.namespaceId)}: keeping ${pluralize(foreign.size, "key")} (${quoteKeys([...foreign], hidesKeys(ctx))}), because someone else has changed ${foreign.size === 1 ? "it" : "them"} since this resource wrote ${foreign.size === 1 ? "it" : "them"}.`,
     );
   return keys.filter((key) => !foreign.has(key));
+}
+
+/** Finds changed values. A read may still show what our own last write replaced, so those that differ are read again. */
+async function settledChanges(
+  ctx: Context,
+  state: Omit<Verification, "verify">,
+  manifest: Manifest,
+  keys: readonly string[],
+): Promise<string[]> {
+  const changed = await changedValues(ctx, state, manifest, keys);
+  const seconds = Math.ceil(state.writtenAt + KV.CONSISTENCY_SECONDS - ctx.api.now() / 1000);
+  if (changed.length === 0 || seconds <= 0) return changed;
+  ctx.say.info(
+    `${subjectOf(ctx, state.namespaceId)}: waiting ${seconds} s, because reads may not show its last update yet.`,
+  );
+  await ctx.pause(seconds * 1000);
+  return await changedValues(ctx, state, manifest, changed);
 }
 
 /** Finds the keys whose values or metadata differ from what was written. */

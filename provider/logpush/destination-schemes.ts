@@ -318,10 +318,10 @@ const SCHEMES = {
     parameters: {
       credentials: {
         required: true,
-        secret: "the service account's key",
+        secret: "a service account's key",
         problem: (value) =>
           !/^(base64|url)(:|%3A)/i.test(value) &&
-          "must be the service account's key as base64:… or url:… (secret value not shown)",
+          "must be a service account's key as base64:… or url:… (secret value not shown)",
       },
     },
     path: {

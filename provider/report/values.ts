@@ -1,6 +1,6 @@
 import { escapeInvisible } from "../basics/printable";
 import { formatNumber } from "../limits/workers";
-import { isJsonObject, sameJson, type JsonObject } from "../basics/json";
+import { isJsonObject, omit, sameJson, type JsonObject } from "../basics/json";
 import { truncate } from "../basics/words";
 import { UNKNOWN } from "../runtime/engine-values";
 import { value, words, type Phrase } from "./phrase";
@@ -73,9 +73,11 @@ export function differences(
 /** Converts a list of objects to an object by index and tag, so that a removed tag doesn't look like a changed one. */
 function byIndex(given: unknown): unknown {
   if (!Array.isArray(given) || given.length === 0 || !given.every(isJsonObject)) return given;
-  const nameOf = (index: number, tag = asText(given[index]?.["tag"])): string =>
-    tag === undefined ? String(index) : `${index} (${tag})`;
-  return Object.fromEntries(given.map((member, index) => [nameOf(index), member]));
+  const members = given.map((member, index): [string, JsonObject] => {
+    const tag = asText(member["tag"]);
+    return tag === undefined ? [String(index), member] : [`${index} (${tag})`, omit(member, ["tag"])];
+  });
+  return Object.fromEntries(members);
 }
 
 const CONTEXT_CHARACTERS = 20;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { marked } from "marked";
 import { LONG } from "../support/long";
 import { schemaProblems } from "../support/published";
-import { raw } from "../support/scenario";
+import { rawSend } from "../support/operation";
 import { Desk } from "./support";
 
 let desk: Desk;
@@ -278,7 +278,7 @@ describe("edgeguard inventory check", () => {
 /** Scripts of a zone with this URL, as the API returns them. */
 async function scriptsOf(zone: string, url: string): Promise<[{ id: string; hash: string }]> {
   const path = `/zones/${zone}/page_shield/scripts?urls=${encodeURIComponent(url)}`;
-  return (await raw(desk.api, "GET", path)).result as [{ id: string; hash: string }];
+  return (await rawSend(desk.api, "GET", path)).result as [{ id: string; hash: string }];
 }
 
 describe("the evidence", () => {
@@ -403,7 +403,7 @@ describe("the evidence", () => {
 
   test("calls no script harmless or unchanged if the Cloudflare plan has no scores and hashes", async () => {
     const { blog } = desk.api.zones;
-    await raw(desk.api, "PUT", `/zones/${blog}/page_shield`, { enabled: true });
+    await rawSend(desk.api, "PUT", `/zones/${blog}/page_shield`, { enabled: true });
     desk.write(FILE, "version: 1\nscripts: []\n");
     await inventory("propose", "--zone", blog);
     expect(read()).toContain("without a score");

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Desk, ended } from "./support";
 
 /** The commands of `wrangler kv` as processes, checked with plain requests to the API. https://developers.cloudflare.com/kv/reference/kv-commands/ */
-
+/** The commands of `wrangler kv`, some of them as processes, checked with plain requests to the API. https://developers.cloudflare.com/kv/reference/kv-commands/ */
 let desk: Desk;
 beforeAll(async () => {
   desk = await Desk.set();
@@ -28,7 +28,7 @@ test("namespace create prints the binding, and list, rename and delete find the 
   expect(made.stdout).toBe(`\n[[env.staging.kv_namespaces]]\nbinding = "my_catalog"\npreview_id = "${id}"\n`);
   expect(await desk.raw("GET", `/${id}`)).toMatchObject({ title: "staging-my catalog_preview" });
 
-  const listed = await desk.bin("kv", "namespace", "list");
+  const listed = await desk.here("kv", "namespace", "list");
   expect(listed).toMatchObject({ code: 0, stderr: "" });
   expect(JSON.parse(listed.stdout)).toEqual([
     { id: desk.api.namespaces.existing, title: "existing" },
@@ -36,7 +36,7 @@ test("namespace create prints the binding, and list, rename and delete find the 
   ]);
 
   expect(
-    await desk.bin("kv", "namespace", "rename", "--namespace-id", id, "--new-name", "catalog"),
+    await desk.here("kv", "namespace", "rename", "--namespace-id", id, "--new-name", "catalog"),
   ).toMatchObject({
     code: 0,
     stdout: "",
@@ -47,7 +47,7 @@ test("namespace create prints the binding, and list, rename and delete find the 
   });
   expect(await desk.raw("GET", `/${id}`)).toMatchObject({ title: "goods" });
 
-  expect(await desk.bin("kv", "namespace", "delete", `--namespace-id=${id}`, "--yes")).toMatchObject({
+  expect(await desk.here("kv", "namespace", "delete", `--namespace-id=${id}`, "--yes")).toMatchObject({
     code: 0,
     stdout: "",
   });
@@ -88,7 +88,7 @@ test("namespace list prints all namespaces of the account", async () => {
 
 describe("key put", () => {
   test("writes a value with TTL and metadata without printing them", async () => {
-    const ran = await desk.bin(
+    const ran = await desk.here(
       ...["kv", "key", "put", "greeting/new", "s3cret value", "--binding=EXISTING"],
       ...["--ttl", "60", "--expiration", "4102444800", "--metadata", '{"owner":"shop"}'],
     );
@@ -172,7 +172,7 @@ test("key list prints the names and expirations of all pages as one array", asyn
     value: "v",
   }));
   await desk.raw("PUT", `/${desk.api.namespaces.existing}/bulk`, many);
-  const ran = await desk.bin("kv", "key", "list", "--prefix", "many/", "--binding", "EXISTING");
+  const ran = await desk.here("kv", "key", "list", "--prefix", "many/", "--binding", "EXISTING");
   expect(ran).toMatchObject({ code: 0, stderr: "" });
   expect(JSON.parse(ran.stdout)).toEqual(many.map(({ key }) => ({ name: key })));
   const all = await desk.here("kv", "key", "list", "--binding", "EXISTING");
@@ -213,7 +213,7 @@ describe("bulk commands", () => {
 
   test("bulk put writes the entries from a file, bulk get prints them in the same format, and bulk delete accepts the output of key list", async () => {
     desk.write("entries.json", JSON.stringify(entries));
-    const put = await desk.bin("kv", "bulk", "put", "entries.json", "--binding", "EXISTING");
+    const put = await desk.here("kv", "bulk", "put", "entries.json", "--binding", "EXISTING");
     expect(put).toMatchObject({ code: 0, stdout: "" });
     expect(put.stderr).toMatch(/wrote 3 entries to namespace .* in .* s, skipped 1 entry that had expired\./);
     expect(await desk.value("bulk/bytes")).toEqual(Buffer.from([0xff, 0, 1]));
@@ -223,7 +223,7 @@ describe("bulk commands", () => {
 
     const listed = await desk.here("kv", "key", "list", "--prefix", "bulk/", "--binding", "EXISTING");
     desk.write("keys.json", listed.stdout);
-    const got = await desk.bin("kv", "bulk", "get", "keys.json", "--binding", "EXISTING");
+    const got = await desk.here("kv", "bulk", "get", "keys.json", "--binding", "EXISTING");
     expect(got).toMatchObject({ code: 0, stderr: "" });
     const sorted = (JSON.parse(got.stdout) as { key: string }[]).sort((a, b) => (a.key < b.key ? -1 : 1));
     expect(sorted).toEqual([
@@ -232,7 +232,7 @@ describe("bulk commands", () => {
       { key: "bulk/plain", value: "one" },
     ]);
 
-    const deleted = await desk.bin("kv", "bulk", "delete", "keys.json", "--binding", "EXISTING", "--yes");
+    const deleted = await desk.here("kv", "bulk", "delete", "keys.json", "--binding", "EXISTING", "--yes");
     expect(deleted).toMatchObject({
       code: 0,
       stdout: "",
@@ -296,7 +296,7 @@ describe("bulk commands", () => {
 });
 
 test("commands spelled with a colon, as in earlier versions, still work and print one deprecation warning", async () => {
-  const ran = await desk.bin("kv:key", "get", "greeting", "--binding", "EXISTING");
+  const ran = await desk.here("kv:key", "get", "greeting", "--binding", "EXISTING");
   expect(ran).toMatchObject({ code: 0, stdout: "Hello" });
   expect(ran.stderr).toBe('edgeguard: "kv:key" is deprecated and will be removed. Use "kv key".\n');
   expect((await desk.here("kv:namespace", "list")).stderr.match(/deprecated/g)).toHaveLength(1);

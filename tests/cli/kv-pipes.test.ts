@@ -1,22 +1,22 @@
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, statSync } from "node:fs";
-import { devNull, tmpdir } from "node:os";
+import { readdirSync, statSync } from "node:fs";
+import { devNull } from "node:os";
 import { join } from "node:path";
 import { BIN, Desk, ended, type Ran } from "./support";
 import { testUnless } from "../support/skip";
+import { folderPerFile } from "../support/bench";
 
 /** Files that can be read only once: standard input and pipes. */
 
 let desk: Desk;
 /** The command's folder for temporary files. */
-let temporary: string;
+const TEMPORARY = folderPerFile("pipes");
 beforeAll(async () => {
   desk = await Desk.set();
-  temporary = mkdtempSync(join(tmpdir(), "edgeguard-pipes-"));
-  process.env["TMPDIR"] = temporary;
+  process.env["TMPDIR"] = TEMPORARY;
 });
 beforeEach(() => desk.api.reset());
-afterEach(() => expect(readdirSync(temporary)).toEqual([]));
+afterEach(() => expect(readdirSync(TEMPORARY)).toEqual([]));
 
 const ENTRIES = JSON.stringify(["a", "b"].map((key) => ({ key: `piped/${key}`, value: key })));
 const KEYS = JSON.stringify(["piped/a", "piped/b"]);
@@ -56,7 +56,7 @@ test("bulk put refuses invalid standard input with line and column, and sends no
 
 test("bulk put and bulk delete read a pipe, such as a shell's <(…)", async () => {
   const line = `"${process.execPath}" "${BIN}" kv bulk put <(echo "$ENTRIES") --binding EXISTING`;
-  const env = { ...desk.env, TMPDIR: temporary, ENTRIES };
+  const env = { ...desk.env, TMPDIR: TEMPORARY, ENTRIES };
   const put = await ended(
     spawn("bash", ["-c", line], { cwd: desk.cwd, env, stdio: ["ignore", "pipe", "pipe"] }),
   );
@@ -67,12 +67,12 @@ test("bulk put and bulk delete read a pipe, such as a shell's <(…)", async () 
 });
 
 test("Ctrl-C while reading a pipe ends the command and leaves no temporary copy", async () => {
-  const env = { ...desk.env, TMPDIR: temporary };
+  const env = { ...desk.env, TMPDIR: TEMPORARY };
   const args = [BIN, "kv", "bulk", "put", "-", "--binding", "EXISTING"];
   const child = spawn(process.execPath, args, { cwd: desk.cwd, env, stdio: "pipe" });
   child.stdin.write(ENTRIES.slice(0, 10));
   const ran = ended(child);
-  while (readdirSync(temporary).length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+  while (readdirSync(TEMPORARY).length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
   child.kill("SIGINT");
   expect(await ran).toMatchObject({ code: 130, stderr: "edgeguard: interrupted. Nothing was sent.\n" });
 });

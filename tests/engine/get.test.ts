@@ -1,7 +1,7 @@
 import { LOCAL_ENGINE } from "edgeguard-local";
 import { apiPerTest } from "../support/bench";
 import { describeOnCli, edgeguardResources, Project, summaryOf } from "../support/engine";
-import { raw } from "../support/scenario";
+import { rawSend } from "../support/operation";
 
 /** `get` in a program, on a real CLI. */
 
@@ -21,7 +21,7 @@ const program = (text: string): void =>
   project.write(`import * as edgeguard from "pulumi-edgeguard";\n${text}`);
 
 async function made(path: string, body: object): Promise<string> {
-  const { result } = await raw(api, "POST", path, body);
+  const { result } = await rawSend(api, "POST", path, body);
   return String((result as { id: unknown }).id);
 }
 
@@ -67,7 +67,7 @@ describeOnCli("get", (cli) => {
     const outputs = JSON.parse((await project.ok("stack", "output", "--json")).stdout) as object;
     expect(outputs).toEqual({ ids: [policy, job, namespace], description: "theirs" });
     expect(
-      await raw(api, "GET", `/accounts/${account}/storage/kv/namespaces/${namespace}/keys`),
+      await rawSend(api, "GET", `/accounts/${account}/storage/kv/namespaces/${namespace}/keys`),
     ).toMatchObject({
       result: [{ name: "a" }],
     });
@@ -90,7 +90,7 @@ describeOnCli("get", (cli) => {
     }
     api.clearRequests();
     await project.ok("destroy", "--yes", "--skip-preview");
-    expect(await raw(api, "GET", `/zones/${shop}/page_shield/policies/${policy}`)).toMatchObject({
+    expect(await rawSend(api, "GET", `/zones/${shop}/page_shield/policies/${policy}`)).toMatchObject({
       result: POLICY,
     });
     const deleted = api.requests.filter(({ method }) => method === "DELETE");
@@ -110,7 +110,7 @@ describeOnCli("get", (cli) => {
     expect(text).toContain(
       `PageShieldPolicy ${id} is kept: this program reads it with PageShieldPolicy.get.`,
     );
-    expect(await raw(api, "GET", `/zones/${empty}/page_shield/policies/${id}`)).toMatchObject({
+    expect(await rawSend(api, "GET", `/zones/${empty}/page_shield/policies/${id}`)).toMatchObject({
       result: POLICY,
     });
   });

@@ -2,7 +2,8 @@ import { execFileSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { edgeguardResources, finished, summaryOf, type Project } from "../support/engine";
-import { raw, TOKEN } from "../support/scenario";
+import { rawSend } from "../support/operation";
+import { TOKEN } from "../support/scenario";
 import { surfaces } from "../support/surfaces";
 
 /** What remains if a process dies, a connection breaks or a token changes, on every engine on this machine. */
@@ -39,7 +40,7 @@ describe.each(surfaces().map((surface) => [surface.name, surface] as const))("on
   });
 
   const policies = async (): Promise<unknown[]> =>
-    (await raw(api, "GET", `/zones/${api.zones.empty}/page_shield/policies`)).result as unknown[];
+    (await rawSend(api, "GET", `/zones/${api.zones.empty}/page_shield/policies`)).result as unknown[];
 
   const posts = (): number => api.requests.filter((r) => r.method === "POST").length;
 

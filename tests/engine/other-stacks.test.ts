@@ -213,7 +213,7 @@ test.each([2, 3])(
           const declared = shared.declare(random, stack, `round ${round}`);
           const isUp = command === "up";
           if (isUp) writeFileSync(join(project.dir, "declared.json"), JSON.stringify(declared));
-          else shared.api.advance(120_000);
+          shared.api.advance(120_000);
           const flags = random.chance(0.8) && isUp ? ["--skip-preview"] : [];
           const { code, text } = await project.run(command, "--yes", ...flags);
           done.operations += 1;

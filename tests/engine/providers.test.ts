@@ -2,7 +2,7 @@ import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { through, type Throwaway } from "../support/edge-client";
 import { engines, Project, summaryOf, type RunResult } from "../support/engine";
 import { describeLong } from "../support/long";
-import { raw } from "../support/scenario";
+import { rawSend } from "../support/operation";
 
 /** Explicit providers: several accounts or tokens in one stack. */
 
@@ -90,9 +90,9 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
   /** The keys of the namespace that isn't there from the start. */
   async function keys(): Promise<unknown> {
     const all = `/accounts/${api.accounts.main}/storage/kv/namespaces`;
-    const { result } = await raw(api, "GET", all);
+    const { result } = await rawSend(api, "GET", all);
     const found = (result as { id: string; title: string }[]).find(({ title }) => title === "flags");
-    const listed = await raw(api, "GET", `${all}/${found?.id ?? ""}/keys`);
+    const listed = await rawSend(api, "GET", `${all}/${found?.id ?? ""}/keys`);
     return (listed.result as { name: string }[]).map(({ name }) => name);
   }
 
@@ -133,7 +133,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
       /PageShieldPolicy [0-9a-f]{32} is kept: another resource in this program adopted it/,
     );
     expect(used().filter((request) => !/^cfg (GET|POST .*bulk.get$)/.test(request))).toEqual([]);
-    const { result } = await raw(api, "GET", `/zones/${api.zones.empty}/page_shield/policies`);
+    const { result } = await rawSend(api, "GET", `/zones/${api.zones.empty}/page_shield/policies`);
     expect(result).toHaveLength(1);
     expect(await keys()).toEqual(["a", "b"]);
 
@@ -240,7 +240,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
         new ManagedRulesetOverride("default", rule("Cloudflare OWASP Core Ruleset"));`);
       await ok("up", "--yes", "--skip-preview");
       const phase = "rulesets/phases/http_request_firewall_managed/entrypoint";
-      const { result } = await raw(api, "GET", `/zones/${api.zones.empty}/${phase}`);
+      const { result } = await rawSend(api, "GET", `/zones/${api.zones.empty}/${phase}`);
       expect((result as { rules: unknown[] }).rules).toHaveLength(2);
       expect(summaryOf(await ok("destroy", "--yes", "--skip-preview"))).toEqual({ delete: 5 });
     }, 120_000);

@@ -3,8 +3,8 @@ import { apiPerTest } from "../support/bench";
 import { reportDrift } from "../../provider/report";
 import { edgeguardResources, engines, Project, type RunResult } from "../support/engine";
 import { describeLong } from "../support/long";
-import { publishVersion, sent } from "../support/operation";
-import { raw, TOKEN } from "../support/scenario";
+import { publishVersion, sent, rawSend } from "../support/operation";
+import { TOKEN } from "../support/scenario";
 import { testUnless } from "../support/skip";
 
 /** Rules that a program names by number, from preview to destroy. */
@@ -45,14 +45,14 @@ describeLong("when a program refers to rules by name", () => {
     let number: string;
 
     const ruleWith = async (ruleset: string, text: string): Promise<string> => {
-      const { result } = await raw(api, "GET", `/accounts/${api.accounts.main}/rulesets/${ruleset}`);
+      const { result } = await rawSend(api, "GET", `/accounts/${api.accounts.main}/rulesets/${ruleset}`);
       const { rules } = result as { rules: { id: string; description: string }[] };
       return rules.find(({ description }) => description.includes(text))?.id ?? "";
     };
     const publish = (next: object): Promise<void> => publishVersion(api, managed, next);
     const entryPoint = async (): Promise<EntryPoint> => {
       const path = `/zones/${api.zones.blog}/rulesets/phases/http_request_firewall_managed/entrypoint`;
-      return (await raw(api, "GET", path)).result as EntryPoint;
+      return (await rawSend(api, "GET", path)).result as EntryPoint;
     };
     const overrides = async (): Promise<unknown> => {
       const { rules } = await entryPoint();
@@ -116,7 +116,7 @@ describeLong("when a program refers to rules by name", () => {
       const { id, rules } = await entryPoint();
       const own = rules.find(({ ref }) => ref.endsWith("/waf"));
       const edited = { ...own, action_parameters: { id: managed } };
-      await raw(api, "PATCH", `/zones/${api.zones.blog}/rulesets/${id}/rules/${own?.id ?? ""}`, edited);
+      await rawSend(api, "PATCH", `/zones/${api.zones.blog}/rulesets/${id}/rules/${own?.id ?? ""}`, edited);
       const { stdout } = await project.ok("preview", "--refresh", "--json", "--show-sames");
       const { text, drifted } = reportDrift([{ name: "dev", text: stdout }], "markdown");
       expect(drifted).toBe(true);

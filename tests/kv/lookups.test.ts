@@ -11,7 +11,7 @@ import {
   getKvValueOutput,
   type LookupOptions,
 } from "pulumi-edgeguard";
-import { raw } from "../support/scenario";
+import { rawSend } from "../support/operation";
 
 describe.each(["documented", "openapi"] as const)("a Workers KV lookup (%s dialect)", (dialect) => {
   const api = apiPerFile({ dialect });
@@ -36,7 +36,7 @@ describe.each(["documented", "openapi"] as const)("a Workers KV lookup (%s diale
   }
 
   async function make(title: string): Promise<string> {
-    const { result } = await raw(api, "POST", namespaces, { title });
+    const { result } = await rawSend(api, "POST", namespaces, { title });
     return (result as { id: string }).id;
   }
 
@@ -103,7 +103,7 @@ describe.each(["documented", "openapi"] as const)("a Workers KV lookup (%s diale
 
   test("lists several pages of keys", async () => {
     const entries = Array.from({ length: 1_200 }, (_, i) => ({ key: `many/${i}`, value: "v" }));
-    await raw(api, "PUT", `${namespaces}/${existing}/bulk`, entries);
+    await rawSend(api, "PUT", `${namespaces}/${existing}/bulk`, entries);
     api.clearRequests();
     const found = await getKvKeys({ namespaceId: existing, prefix: "many/" }, opts);
     expect(new Set(found.map(({ name }) => name))).toEqual(new Set(entries.map(({ key }) => key)));
@@ -113,7 +113,7 @@ describe.each(["documented", "openapi"] as const)("a Workers KV lookup (%s diale
   test("reads values as text, whatever characters the key has", async () => {
     expect(await getKvValue({ namespaceId: existing, key: "straße/münchen" }, opts)).toBe("Grüß Gott");
     const odd = "a/../b?c=1#d%2F&e+f";
-    await raw(api, "PUT", `${namespaces}/${existing}/bulk`, [{ key: odd, value: "odd", metadata: [1] }]);
+    await rawSend(api, "PUT", `${namespaces}/${existing}/bulk`, [{ key: odd, value: "odd", metadata: [1] }]);
     expect(await getKvValue({ namespaceId: existing, key: odd, as: "text" }, opts)).toBe("odd");
     expect(await getKvMetadata({ namespaceId: existing, key: odd }, opts)).toEqual([1]);
   });

@@ -102,9 +102,9 @@ describe("reading a file of entries", () => {
       value: `日本語"\\\n${"🙂".repeat(i % 23)}`,
     }));
     project.put("f.json", JSON.stringify(entries));
-    expect(await project.entriesOf({ file: "f.json" })).toEqual(
-      entries.map(({ key, value }) => text(key, value)),
-    );
+    const read = await project.entriesOf({ file: "f.json" });
+    // Compared as text: jest takes seconds for so many objects.
+    expect(JSON.stringify(read)).toBe(JSON.stringify(entries.map(({ key, value }) => text(key, value))));
     project.put(
       "f.json",
       Buffer.concat([Buffer.from(`${JSON.stringify(entries)}\n`), Buffer.of(0xf0, 0x9f)]),

@@ -1,14 +1,19 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { startLocalApi } from "edgeguard-local";
+import { folderPerFile } from "../support/bench";
 
 const CLI = resolve(__dirname, "../../local/bin/edgeguard-local.js");
 
+const ROOT = folderPerFile("local-api");
+/** A child that outlives its test would keep jest running. */
+const started: ChildProcess[] = [];
+afterEach(() => started.splice(0).forEach((child) => child.kill("SIGKILL")));
+
 function run(...args: string[]): { process: ChildProcess; output: () => string } {
   const child = spawn(process.execPath, [CLI, "api", ...args], { stdio: "pipe" });
+  started.push(child);
   let text = "";
   for (const stream of [child.stdout, child.stderr])
     stream.on("data", (part: Buffer) => (text += part.toString()));
@@ -38,7 +43,7 @@ test.each(["SIGINT", "SIGTERM"] as const)(
 );
 
 test.each(["SIGINT", "SIGTERM"] as const)("the local API writes its state on %s", async (signal) => {
-  const folder = mkdtempSync(join(tmpdir(), "local-api-"));
+  const folder = join(ROOT, signal);
   const { process: child, output } = run("--port", "0", "--persist-to", folder);
   while (!output().includes("Ctrl-C")) await once(child.stdout ?? child, "data");
   expect(output()).toContain(`Its state is written to ${folder} when this command ends.`);
@@ -51,7 +56,6 @@ test.each(["SIGINT", "SIGTERM"] as const)("the local API writes its state on %s"
   const next = await startLocalApi({ persistTo: folder });
   expect(JSON.stringify(next.snapshot().kv)).toContain('{"key":"a","value":"kept"}');
   await next.close();
-  rmSync(folder, { recursive: true });
 });
 
 test("the local API exits with code 1 at once if it can't create its directory", async () => {

@@ -1,3 +1,4 @@
+import { defaultLimits } from "../../local/api/limits";
 import { apiPerFile } from "../support/bench";
 import { token, start } from "./client";
 import { failed, type KvCaller, newNamespace } from "./kv-client";
@@ -87,8 +88,11 @@ describe("a bulk write", () => {
     expect(await kv.put(pairs(10_000))).toMatchObject(counts(10_000));
   });
 
-  test("accepts up to 26,214,400 bytes per value, after decoding base64", async () => {
-    const value = Buffer.alloc(26_214_400, 65);
+  test("accepts up to 26,214,400 bytes per value, after decoding base64 (a limit of 26,214 bytes stands for it)", async () => {
+    expect(defaultLimits.maxKvValueBytes).toBe(26_214_400);
+    const smaller = await start({ limits: { maxKvValueBytes: 26_214 } });
+    const kv = await newNamespace(smaller);
+    const value = Buffer.alloc(26_214, 65);
     expect(await kv.put([{ key: "a", value: value.toString("base64"), base64: true }])).toMatchObject(
       counts(1),
     );
@@ -96,7 +100,7 @@ describe("a bulk write", () => {
     const refused = failed(413, 10024, "/0/value");
     expect(await kv.put([{ key: "b", value: more.toString("base64"), base64: true }])).toMatchObject(refused);
     expect(await kv.put([{ key: "b", value: more.toString() }])).toMatchObject(refused);
-    const read = await fetch(`${api.url}${kv.path}/values/a`, { headers: token });
+    const read = await fetch(`${smaller.url}${kv.path}/values/a`, { headers: token });
     expect(Buffer.from(await read.arrayBuffer()).equals(value)).toBe(true);
   });
 

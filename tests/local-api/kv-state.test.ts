@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { callerOf, controlOf, each, start } from "./client";
 import { failed, kvCaller, namespacesOf, newNamespace } from "./kv-client";
 import { virtualTime } from "../support/virtual-time";
+import { folderPerFile } from "../support/bench";
 
 describe("the request log", () => {
   test("contains counts and the first five keys instead of KV bodies", async () => {
@@ -110,12 +110,11 @@ describe("the state", () => {
 });
 
 describe("KV in a data directory", () => {
-  const root = mkdtempSync(join(tmpdir(), "local-api-kv-"));
+  const root = folderPerFile("local-api"); // Not for each test: the APIs close after that.
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(join(root, "data-"));
   });
-  afterAll(() => rmSync(root, { recursive: true })); // Not after each test: the APIs close after that.
 
   test("survives a restart with its namespaces, values, metadata, expirations, deletes and initial data", async () => {
     let now = Date.parse("2026-10-01T00:00:00Z");

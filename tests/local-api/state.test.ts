@@ -1,10 +1,10 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LocalApiStartError, startLocalApi } from "edgeguard-local";
 import { callerOf, controlOf, each, idOf, newPolicy, result, start } from "./client";
 import { virtualTime } from "../support/virtual-time";
+import { folderPerFile } from "../support/bench";
 
 describe("the read lag", () => {
   test("hides writes from reads until it has passed, but never from other writes", async () => {
@@ -77,13 +77,12 @@ describe("the state", () => {
   });
 
   describe("in a directory", () => {
-    const root = mkdtempSync(join(tmpdir(), "local-api-"));
+    const root = folderPerFile("local-api");
     let folder: string;
     let folders = 0;
     beforeEach(() => {
       folder = join(root, `new-${++folders}`, "state");
     });
-    afterAll(() => rmSync(root, { recursive: true })); // Not after each test: the APIs close after that.
 
     test("survives a restart", async () => {
       const first = await start({ persistTo: folder });

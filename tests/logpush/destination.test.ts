@@ -98,7 +98,7 @@ describe("reports what's wrong with a destination", () => {
     ["bq://projects/p/datasets/d/tables/t", [/^is missing a query parameter .*: "credentials"/]],
     [
       "bq://projects/p/datasets/d/tables/t?credentials=canary",
-      [/^"credentials" must be the service account's key as base64:… or url:… \(secret value not shown\)$/],
+      [/^"credentials" must be a service account's key as base64:… or url:… \(secret value not shown\)$/],
     ],
     [LONG, []],
     [`${LONG}b`, [/^must be at most 4096 characters, not 4097$/]],

@@ -6,6 +6,7 @@ import {
   geq,
   gt,
   isIn,
+  leq,
   lt,
   notEq,
   notIn,
@@ -59,6 +60,7 @@ describe("a changed filter may reject a line that it passed before", () => {
     ["if a value is removed", isIn("A", ["1", "2"]), eq("A", "1")],
     ["if an excluded value is added", notEq("A", "1"), notIn("A", ["1", "2"])],
     ["if its lower bound increases", geq("A", 400), gt("A", 400)],
+    ["if its upper bound no longer includes the value", leq("A", 400), lt("A", 400)],
     ["if it excludes the same number, written differently", eq("A", "5"), notEq("A", "5.0")],
     ["if one of two alternatives gets a condition", and(or(a, b), c), or(and(a, c), and(b, c, eq("D", "1")))],
     [

@@ -11,7 +11,7 @@ import { LONG } from "../support/long";
 /**
  * Random filters compile, parse back, normalize to themselves, and match what the independent evaluator says.
  */
-const RUNS = LONG ? 10_000 : 1_000;
+const RUNS = LONG ? 10_000 : 300;
 
 const word = fc.oneof(
   fc.constantFrom(

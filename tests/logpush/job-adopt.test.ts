@@ -3,7 +3,7 @@ import { omit } from "../../provider/basics/json";
 import { through } from "../support/edge-client";
 import { Operation, refreshedInputs } from "../support/operation";
 import { LogpushBench, FILTER, TYPE, type Members } from "./support";
-import { OFFLINE, answerWith, zones } from "../support/resource-bench";
+import { OFFLINE, answerWith, zones } from "../support/bench";
 
 const b = new LogpushBench();
 

@@ -2,7 +2,7 @@ import { destination } from "pulumi-edgeguard";
 import { omit } from "../../provider/basics/json";
 import { rawSend, type Operation, type Recorded } from "../support/operation";
 import { LogpushBench, TYPE, type Members } from "./support";
-import { answerWith } from "../support/resource-bench";
+import { answerWith } from "../support/bench";
 import { typedDestination } from "../../provider/logpush/destination-schemes";
 
 /** The credentials of a destination and a token appear in no message, and in no part of the state but the two secret ones. */

@@ -2,7 +2,7 @@ import { destination, filter } from "pulumi-edgeguard";
 import { omit } from "../../provider/basics/json";
 import { UNKNOWN } from "../support/operation";
 import { FILTER, HTTPS, LogpushBench, TYPE, type Members } from "./support";
-import { OFFLINE, accounts } from "../support/resource-bench";
+import { OFFLINE, accounts } from "../support/bench";
 
 /** What a preview refuses or warns of. None of it changes anything, so one local API serves all. */
 

@@ -2,7 +2,7 @@ import { driftOf } from "../report/plans";
 import { envelope, serve } from "../support/edge-client";
 import { Operation, refreshedInputs } from "../support/operation";
 import { LogpushBench, TYPE, type Members } from "./support";
-import { OFFLINE, answerWith } from "../support/resource-bench";
+import { OFFLINE, answerWith } from "../support/bench";
 
 const b = new LogpushBench();
 

@@ -5,7 +5,7 @@ import { omit } from "../../provider/basics/json";
 import { failureOf } from "../support/edge-client";
 import { rawSend, refreshedInputs, type Recorded } from "../support/operation";
 import { LogpushBench, TYPE, type Members } from "./support";
-import { OFFLINE, accounts, zones } from "../support/resource-bench";
+import { OFFLINE, accounts, zones } from "../support/bench";
 
 /** The ownership challenge: Cloudflare writes a token to the destination, and the job must send it back. */
 

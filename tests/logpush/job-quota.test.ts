@@ -1,7 +1,7 @@
 import { omit } from "../../provider/basics/json";
 import type { Recorded } from "../support/operation";
 import { LogpushBench, TYPE, type Members } from "./support";
-import { zones } from "../support/resource-bench";
+import { zones } from "../support/bench";
 
 const b = new LogpushBench();
 

@@ -5,7 +5,7 @@ import { driftOf } from "../report/plans";
 import { envelope, serve } from "../support/edge-client";
 import { Operation, UNKNOWN, refreshedInputs } from "../support/operation";
 import { LogpushBench, FILTER, HTTPS, TYPE, type Members } from "./support";
-import { OFFLINE, accounts, answerWith } from "../support/resource-bench";
+import { OFFLINE, accounts, answerWith } from "../support/bench";
 
 const { and, contains, eq, geq, or, where } = filter;
 

@@ -8,7 +8,7 @@ import {
   type LookupOptions,
 } from "pulumi-edgeguard";
 import { envelope, serve } from "../support/edge-client";
-import { raw } from "../support/scenario";
+import { rawSend } from "../support/operation";
 
 let api: LocalApi;
 let opts: LookupOptions;
@@ -64,7 +64,7 @@ test("omits a field's type if Cloudflare's description doesn't start with a type
 
 test("lists all jobs or those of one dataset, without anything that could be a credential", async () => {
   const secret = "c4nary-token-aaaa";
-  const { result } = await raw(api, "POST", `/zones/${zoneId}/logpush/jobs`, {
+  const { result } = await rawSend(api, "POST", `/zones/${zoneId}/logpush/jobs`, {
     name: "requests",
     dataset: "http_requests",
     destination_conf: `https://logs.example.com/in?header_Authorization=Bearer%20${secret}`,

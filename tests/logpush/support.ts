@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../provider/basics/json";
-import { Bench, zones } from "../support/resource-bench";
+import { Bench, zones } from "../support/bench";
 import { rawGet, rawSend } from "../support/operation";
 
 /** Shared by the tests of Logpush jobs: a local API, a job in its empty zone, and the requests that were sent. */

@@ -1,14 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
 import { filter, testFilter } from "pulumi-edgeguard";
+import { folderPerFile } from "../support/bench";
 
 const { and, eq, geq, where } = filter;
 
-const FOLDER = mkdtempSync(join(tmpdir(), "edgeguard-lines-"));
-afterAll(() => rmSync(FOLDER, { recursive: true }));
+const FOLDER = folderPerFile("lines");
 
 const errors = where(and(eq("ClientRequestHost", "example.com"), geq("EdgeResponseStatus", 500)));
 const LINES = [

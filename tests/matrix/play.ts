@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { z } from "zod";
-import { raw } from "../support/scenario";
+import { rawSend } from "../support/operation";
 import type { Installed } from "./install";
 import type { Engine } from "./rows";
 
@@ -81,8 +81,8 @@ const response = z.object({
 });
 
 async function stateOf(api: LocalApi) {
-  const settings = await raw(api, "GET", `/zones/${api.zones.empty}/page_shield`);
-  const namespaces = await raw(api, "GET", `/accounts/${api.accounts.main}/storage/kv/namespaces`);
+  const settings = await rawSend(api, "GET", `/zones/${api.zones.empty}/page_shield`);
+  const namespaces = await rawSend(api, "GET", `/accounts/${api.accounts.main}/storage/kv/namespaces`);
   const read = response.parse({ settings: settings.result, namespaces: namespaces.result });
   return { enabled: read.settings.enabled, namespaces: read.namespaces.map(({ title }) => title).toSorted() };
 }

@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { cliEngine } from "../support/engine";
 import { packedModules } from "../support/packed";
@@ -7,6 +6,7 @@ import { testUnless } from "../support/skip";
 import { inFolder, writeProject } from "./install";
 import { play } from "./play";
 import { ROWS, type Row } from "./rows";
+import { folderPerFile } from "../support/bench";
 
 /** The rows that need nothing from the registry; `own-project.test.ts` beside the README's has npm and the oldest SDK. */
 
@@ -17,17 +17,15 @@ const rowOf = (name: string): Row => {
   return row;
 };
 
-let home: string;
+const HOME = folderPerFile("matrix");
 let modules: string;
 beforeAll(() => {
-  home = mkdtempSync(join(tmpdir(), "edgeguard-matrix-"));
-  modules = packedModules(home);
+  modules = packedModules(HOME);
 });
-afterAll(() => rmSync(home, { recursive: true, force: true }));
 
 function installed(name: string) {
   const row = rowOf(name);
-  const directory = join(home, name.replace(/\W+/g, "-"));
+  const directory = join(HOME, name.replace(/\W+/g, "-"));
   writeProject(row, directory);
   symlinkSync(modules, join(directory, "node_modules"));
   return inFolder(row, directory);

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Fault, LocalApi } from "edgeguard-local";
 import type { JsonObject } from "../../provider/basics/json";
-import { Bench, OFFLINE } from "../support/resource-bench";
+import { Bench, OFFLINE } from "../support/bench";
 import { withConfirmation, effectiveSteps, entryPoint, PUT, puts, rulesOf, TYPE } from "./support";
 import { rawGet, rawSend, type Operation, type Recorded } from "../support/operation";
 
@@ -28,7 +28,7 @@ async function rulesPath(zoneId: string): Promise<string> {
 
 async function change(method: string, path: string, body?: JsonObject): Promise<void> {
   const { success, errors } = await rawSend(api, method, path, body);
-  if (success !== true) throw new Error(JSON.stringify(errors));
+  if (!success) throw new Error(JSON.stringify(errors));
 }
 
 async function until(holds: () => boolean): Promise<void> {

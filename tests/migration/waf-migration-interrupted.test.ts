@@ -1,7 +1,7 @@
 import type { LocalApi, WafSettingsChange } from "edgeguard-local";
 import { omit, pick, type JsonObject } from "../../provider/basics/json";
 import { rawGet, rawSend, refreshedInputs, type Recorded } from "../support/operation";
-import { Bench, OFFLINE } from "../support/resource-bench";
+import { Bench, OFFLINE } from "../support/bench";
 import {
   migrated,
   withConfirmation,

@@ -1,6 +1,6 @@
 import type { LocalApi, WafAction } from "edgeguard-local";
 import { rawSend, refreshedInputs, type Recorded } from "../support/operation";
-import { Bench, OFFLINE } from "../support/resource-bench";
+import { Bench, OFFLINE } from "../support/bench";
 import {
   migrated,
   withConfirmation,

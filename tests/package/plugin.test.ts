@@ -6,7 +6,8 @@ import { apiPerTest, folderPerFile } from "../support/bench";
 import { PluginClient } from "../plugin/client";
 import { missingFor, PLUGIN } from "../plugin/project";
 import { cliEngine, Project, REPOSITORY, summaryOf } from "../support/engine";
-import { raw, TOKEN } from "../support/scenario";
+import { rawSend } from "../support/operation";
+import { TOKEN } from "../support/scenario";
 import { testUnless } from "../support/skip";
 
 /** The provider plugin as it's published, in a folder that knows nothing of this repository. */
@@ -46,7 +47,7 @@ test("the installed executable returns the schema, checks arguments and creates 
     expect(failures.join()).toContain('unknown argument "titel"');
     const { id } = await plugin.create("KvNamespace", "flags", { title: "flags" });
     const path = `/accounts/${api.accounts.main}/storage/kv/namespaces/${id}`;
-    expect((await raw(api, "GET", path)).result).toMatchObject({ id, title: "flags" });
+    expect((await rawSend(api, "GET", path)).result).toMatchObject({ id, title: "flags" });
   } finally {
     plugin.stop();
   }

@@ -11,7 +11,7 @@ import {
   getScripts,
   type LookupOptions,
 } from "pulumi-edgeguard";
-import { answerWith } from "../support/resource-bench";
+import { answerWith, zones } from "../support/bench";
 import { envelope, serve, through } from "../support/edge-client";
 import { Operation, rawGet } from "../support/operation";
 
@@ -113,24 +113,6 @@ describe.each(["documented", "openapi"] as const)("a lookup (API dialect: %s)", 
     const list = await getScripts({ zoneId: api.zones.empty }, opts);
     expect(list.items.map(({ url }) => url).sort()).toEqual([...urls].sort());
     expect(api.requests.map(({ query }) => query["page"])).toEqual(["1", "2", "3"]);
-  });
-
-  test("refuses more detections than fit into memory, and says which filters to set", async () => {
-    const page = (from: number): object[] =>
-      Array.from({ length: 5_000 }, (_, i) => ({
-        id: String(from + i),
-        url: "https://a.example",
-        host: "h",
-      }));
-    const endless = await serve((request, response) => {
-      const number = Number(new URL(request.url ?? "", "http://local").searchParams.get("page"));
-      response.end(envelope(page(number * 5_000)));
-    });
-    const config = { baseUrl: endless.url, apiToken: "local-token" };
-    await expect(getScripts({ zoneId: shop }, { config })).rejects.toThrow(
-      "there are more than 50,000, the most that are read. Set hosts or status, so that fewer match.",
-    );
-    expect(endless.seen).toHaveLength(11);
   });
 
   describe("of a detection that's seen again between two page requests", () => {
@@ -406,4 +388,22 @@ describe("a lookup of a detection with every field set", () => {
     const opts = await from(cookie(flags));
     expect(await getCookie({ zoneId, cookieId: "c".repeat(32) }, opts)).toEqual(renamed(cookie(flags)));
   });
+});
+
+test("a lookup refuses more detections than fit into memory, and says which filters to set", async () => {
+  const page = (from: number): object[] =>
+    Array.from({ length: 5_000 }, (_, i) => ({
+      id: String(from + i),
+      url: "https://a.example",
+      host: "h",
+    }));
+  const endless = await serve((request, response) => {
+    const number = Number(new URL(request.url ?? "", "http://local").searchParams.get("page"));
+    response.end(envelope(page(number * 5_000)));
+  });
+  const config = { baseUrl: endless.url, apiToken: "local-token" };
+  await expect(getScripts({ zoneId: zones.shop }, { config })).rejects.toThrow(
+    "there are more than 50,000, the most that are read. Set hosts or status, so that fewer match.",
+  );
+  expect(endless.seen).toHaveLength(11);
 });

@@ -2,7 +2,7 @@ import type { Blocked, WouldBlock } from "../../provider/page-shield/impact";
 import { omit } from "../../provider/basics/json";
 import { envelope, failureOf, serve, through } from "../support/edge-client";
 import { driftOf } from "../report/plans";
-import { answerWith, Bench, OFFLINE, zones } from "../support/resource-bench";
+import { answerWith, Bench, OFFLINE, zones } from "../support/bench";
 import { Operation, rawGet, rawSend, refreshedInputs, type Recorded } from "../support/operation";
 
 const TYPE = "PageShieldPolicy";

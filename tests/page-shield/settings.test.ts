@@ -1,7 +1,7 @@
 import { omit } from "../../provider/basics/json";
 import { driftOf } from "../report/plans";
 import { failureOf } from "../support/edge-client";
-import { answerWith, Bench, zones } from "../support/resource-bench";
+import { answerWith, Bench, zones } from "../support/bench";
 import { rawGet, rawSend } from "../support/operation";
 
 const TYPE = "PageShieldSettings";

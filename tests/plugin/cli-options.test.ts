@@ -1,8 +1,8 @@
 import { apiPerTest } from "../support/bench";
 import { stringify } from "yaml";
 import { describeOnCli, type ResourceState } from "../support/engine";
-import { sent } from "../support/operation";
-import { raw, TOKEN } from "../support/scenario";
+import { sent, rawSend } from "../support/operation";
+import { TOKEN } from "../support/scenario";
 import { testUnless } from "../support/skip";
 import { missingFor, PluginProject } from "./project";
 
@@ -69,7 +69,7 @@ describeOnCli("resource options of the provider plugin", (cli) => {
     options: { ignoreChanges: ["outputOptions.sampleRate"] },
   });
   const policies = async (): Promise<Record<string, unknown>[]> =>
-    (await raw(api, "GET", `/zones/${api.zones.empty}/page_shield/policies`)).result as Record<
+    (await rawSend(api, "GET", `/zones/${api.zones.empty}/page_shield/policies`)).result as Record<
       string,
       unknown
     >[];
@@ -92,7 +92,7 @@ describeOnCli("resource options of the provider plugin", (cli) => {
       declare({ job: job(["RayID", "ClientIP"], 1), policy: kept, new: renamed });
       expect(await steps()).toEqual({ job: "update" });
       await up();
-      const { result } = await raw(api, "GET", `/zones/${api.zones.empty}/logpush/jobs`);
+      const { result } = await rawSend(api, "GET", `/zones/${api.zones.empty}/logpush/jobs`);
       expect(result).toMatchObject([
         { output_options: { field_names: ["RayID", "ClientIP"], sample_rate: 0.5 } },
       ]);
@@ -163,8 +163,8 @@ describeOnCli("resource options of the provider plugin", (cli) => {
     expect(await values()).toEqual({ one: "script-src 'none'", two: "script-src 'self'" });
     const { id } = (await states()).get("one") ?? {};
     const path = `/zones/${api.zones.empty}/page_shield/policies/${id}`;
-    const { result } = await raw(api, "GET", path);
-    await raw(api, "PUT", path, { ...(result as object), value: "script-src *" });
+    const { result } = await rawSend(api, "GET", path);
+    await rawSend(api, "PUT", path, { ...(result as object), value: "script-src *" });
     api.clearRequests();
     await project.ok("refresh", "--yes");
     expect(writes()).toEqual([]);

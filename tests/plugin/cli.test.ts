@@ -5,7 +5,8 @@ import { isolatedEnvironment } from "edgeguard-local";
 import { apiPerTest, folderPerFile } from "../support/bench";
 import { stringify } from "yaml";
 import { describeOnCli, Project, REPOSITORY, summaryOf, type Deployment } from "../support/engine";
-import { raw, TOKEN } from "../support/scenario";
+import { rawSend } from "../support/operation";
+import { TOKEN } from "../support/scenario";
 import { testUnless } from "../support/skip";
 import { BIN, ended } from "../cli/support";
 import { generateSdk, missingFor, PLUGIN, PluginProject } from "./project";
@@ -165,8 +166,8 @@ describeOnCli("with the provider plugin", (cli) => {
             ...job,
             destination_conf: `https://logs.example.com/${CANARY}-${"0".repeat(16)}`,
           };
-          await raw(api, "POST", `${account}/logpush/jobs`, awkward);
-          await raw(api, "POST", `/zones/${api.zones.shop}/page_shield/policies`, {
+          await rawSend(api, "POST", `${account}/logpush/jobs`, awkward);
+          await rawSend(api, "POST", `/zones/${api.zones.shop}/page_shield/policies`, {
             ...{ description: "- ${a} $$ # 1_000: \u2028 \u{1f600}", action: "log", enabled: false },
             ...{ expression: 'http.host eq "a.example"\nor http.host eq "${b}"', value: "script-src 'self'" },
           });
@@ -360,7 +361,7 @@ describeOnCli("with the provider plugin", (cli) => {
     const { shop, migrateEnterprise } = api.zones;
     const account = api.accounts.main;
     const made = async (path: string, body: object): Promise<string> =>
-      String(((await raw(api, "POST", path, body)).result as { id: unknown }).id);
+      String(((await rawSend(api, "POST", path, body)).result as { id: unknown }).id);
     const namespace = await made(`/accounts/${account}/storage/kv/namespaces`, { title: "their namespace" });
     const policy = await made(`/zones/${shop}/page_shield/policies`, {
       ...{ description: "their policy", action: "log", expression: "true", enabled: true },
@@ -371,7 +372,7 @@ describeOnCli("with the provider plugin", (cli) => {
       destination_conf: `https://logs.example.com/in?header_Authorization=Bearer%20${CANARY}`,
     });
     const entryPoint = `/zones/${shop}/rulesets/phases/http_request_firewall_managed/entrypoint`;
-    const { rules } = (await raw(api, "GET", entryPoint)).result as {
+    const { rules } = (await rawSend(api, "GET", entryPoint)).result as {
       rules: { id: string; action: string }[];
     };
     const rule = rules.find(({ action }) => action === "execute")?.id ?? "";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { isolatedEnvironment, startLocalApi, type EngineCommand, type LocalApi } from "edgeguard-local";
 import { folderPerFile } from "../support/bench";
 import { edgeguardResources, engines, Project, REPOSITORY } from "../support/engine";
-import { raw } from "../support/scenario";
+import { rawSend } from "../support/operation";
 
 /**
  * A program, installed by pnpm, that uses pulumi-edgeguard only through a company's component package. The provider host
@@ -114,7 +114,7 @@ test.each(
   "creates, refreshes and destroys the component's resource on $name with the package $remedy, and keeps this machine's paths out of state",
   ({ engine, remedy }) =>
     withPackages(engine, remedy, async (project, api) => {
-      const settings = (): Promise<unknown> => raw(api, "GET", `/zones/${api.zones.empty}/page_shield`);
+      const settings = (): Promise<unknown> => rawSend(api, "GET", `/zones/${api.zones.empty}/page_shield`);
       await project.ok("up", "--yes", "--skip-preview");
       expect(await settings()).toMatchObject({ result: { enabled: true } });
       const [resource] = edgeguardResources(await project.export()).values();

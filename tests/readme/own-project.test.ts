@@ -18,7 +18,7 @@ import { isolatedEnvironment, LOCAL_ENGINE, pulumiCli, startLocalApi } from "edg
 import { z } from "zod";
 import { REPOSITORY } from "../support/engine";
 import { blockWith, commandsOf, programsOf } from "../support/documents";
-import { raw } from "../support/scenario";
+import { rawSend } from "../support/operation";
 
 /** Runs the commands of the README and the guides as a reader would. */
 
@@ -84,7 +84,7 @@ describe("a first install", () => {
       };
       const { stdout } = await run("sh", ["-e", "-c", commands.join("\n")], { cwd: project, env });
       expect(stdout).toMatch(/\+ 4 created/);
-      const settings = await raw(api, "GET", `/zones/${api.zones.empty}/page_shield`);
+      const settings = await rawSend(api, "GET", `/zones/${api.zones.empty}/page_shield`);
       expect(settings.result).toMatchObject({ enabled: true });
 
       // The plan of what is applied, as a comment for a pull request.

@@ -1,8 +1,7 @@
 import { managedRulesets } from "edgeguard-local";
 import { report } from "../../provider/report/index";
 import type { JsonObject } from "../../provider/basics/json";
-import { apiPerTest } from "../support/bench";
-import { accounts, zones } from "../support/resource-bench";
+import { accounts, apiPerTest, zones } from "../support/bench";
 import { Operation, rawSend, UNKNOWN, type Recorded } from "../support/operation";
 import { planJson, created, deleted } from "./plans";
 

@@ -1,5 +1,5 @@
 import type { LocalApi } from "edgeguard-local";
-import { raw } from "../support/scenario";
+import { mustSend } from "../support/operation";
 
 /** What someone changes manually in the programs `drift.*`: a change for each resource, by its name. */
 
@@ -8,25 +8,19 @@ export type IdOf = (kind: string, name: string) => string;
 
 type Rule = Readonly<Record<string, unknown>> & { readonly id: string; readonly ref: string };
 
-async function send(api: LocalApi, method: string, path: string, body?: unknown): Promise<unknown> {
-  const { success, result, ...rest } = await raw(api, method, path, body);
-  if (!success) throw new Error(`${method} ${path}: ${JSON.stringify(rest)}`);
-  return result;
-}
-
 export async function pageShieldByHand(api: LocalApi, idOf: IdOf): Promise<void> {
   const settings = (zone: string): string => `/zones/${zone}/page_shield`;
-  await send(api, "PUT", settings(api.zones.shop), {
+  await mustSend(api, "PUT", settings(api.zones.shop), {
     enabled: false,
     use_cloudflare_reporting_endpoint: false,
     use_connection_url_path: false,
   });
-  await send(api, "PUT", settings(api.zones.empty), { enabled: true });
+  await mustSend(api, "PUT", settings(api.zones.empty), { enabled: true });
   const path = (name: string): string =>
     `${settings(api.zones.empty)}/policies/${idOf("PageShieldPolicy", name)}`;
   const policy = async (name: string, change: object): Promise<void> => {
-    const now = (await send(api, "GET", path(name))) as object;
-    await send(api, "PUT", path(name), { ...now, ...change, id: undefined });
+    const now = (await mustSend(api, "GET", path(name))) as object;
+    await mustSend(api, "PUT", path(name), { ...now, ...change, id: undefined });
   };
   await policy("action", { action: "log" });
   await policy("expression", {
@@ -43,14 +37,14 @@ export async function pageShieldByHand(api: LocalApi, idOf: IdOf): Promise<void>
   await policy("declared-differently", { description: "changed manually" });
   await policy("declared-elsewhere", { enabled: "false" });
   await policy("removed", { enabled: "false" });
-  for (const name of ["gone", "removed-and-gone"]) await send(api, "DELETE", path(name));
+  for (const name of ["gone", "removed-and-gone"]) await mustSend(api, "DELETE", path(name));
 }
 
 const OFF = (level: number): object => ({ category: `paranoia-level-${level}`, enabled: false });
 
 export async function rulesetsByHand(api: LocalApi): Promise<void> {
   const entryPoint = `/zones/${api.zones.empty}/rulesets/phases/http_request_firewall_managed/entrypoint`;
-  const { id: ruleset, rules } = (await send(api, "GET", entryPoint)) as {
+  const { id: ruleset, rules } = (await mustSend(api, "GET", entryPoint)) as {
     readonly id: string;
     readonly rules: readonly Rule[];
   };
@@ -61,7 +55,7 @@ export async function rulesetsByHand(api: LocalApi): Promise<void> {
   };
   const path = ({ id }: Rule): string => `/zones/${api.zones.empty}/rulesets/${ruleset}/rules/${id}`;
   const edit = async (ref: string, change: object): Promise<void> => {
-    await send(api, "PATCH", path(ruleOf(ref)), { ...ruleOf(ref), ...change });
+    await mustSend(api, "PATCH", path(ruleOf(ref)), { ...ruleOf(ref), ...change });
   };
   const parameters = (ref: string, change: object): object => ({
     action_parameters: { ...(ruleOf(ref)["action_parameters"] as object), ...change },
@@ -95,10 +89,10 @@ export async function rulesetsByHand(api: LocalApi): Promise<void> {
   );
   await edit("action", overrides("action", { action: "log" }));
   await edit("exceptions/exception/1", { expression: "true" });
-  await send(api, "DELETE", path(ruleOf("exceptions/exception/2")));
+  await mustSend(api, "DELETE", path(ruleOf("exceptions/exception/2")));
   await edit("position", { position: { after: "" } });
   await edit("no-argument", overrides("no-argument", { enabled: false, categories: [OFF(3), OFF(4)] }));
-  await send(api, "DELETE", path(ruleOf("gone")));
+  await mustSend(api, "DELETE", path(ruleOf("gone")));
 }
 
 /** A credential that someone puts into a destination manually. */
@@ -109,7 +103,7 @@ export async function logpushByHand(api: LocalApi, idOf: IdOf): Promise<void> {
     `/zones/${zone}/logpush/jobs/${idOf("LogpushJob", name)}`;
   const { empty, migrateEnterprise, migrateManyRules } = api.zones;
   const job = async (zone: string, name: string, change: object): Promise<void> => {
-    await send(api, "PUT", path(zone, name), change);
+    await mustSend(api, "PUT", path(zone, name), change);
   };
   const options = { field_names: ["ClientIP"], timestamp_format: "rfc3339", output_type: "ndjson" };
   await job(empty, "enabled", { enabled: false });
@@ -127,7 +121,7 @@ export async function logpushByHand(api: LocalApi, idOf: IdOf): Promise<void> {
     filter: JSON.stringify({ where: { key: "EdgeResponseStatus", operator: "geq", value: "400" } }),
   });
   await job(migrateManyRules, "uploads", { max_upload_interval_seconds: 300 });
-  await send(api, "DELETE", path(migrateManyRules, "gone"));
+  await mustSend(api, "DELETE", path(migrateManyRules, "gone"));
   api.logpush.setHealth(Number(idOf("LogpushJob", "failing")), {
     last_error: "2026-02-03T10:00:00Z",
     error_message: "denied: Bearer canary-log-token",
@@ -137,15 +131,15 @@ export async function logpushByHand(api: LocalApi, idOf: IdOf): Promise<void> {
 export async function dataByHand(api: LocalApi, idOf: IdOf): Promise<void> {
   const namespaces = `/accounts/${api.accounts.main}/storage/kv/namespaces`;
   const renamed = `${namespaces}/${idOf("KvNamespace", "renamed")}`;
-  await send(api, "PUT", renamed, { title: "catalog (do not use)" });
-  await send(api, "PUT", `${renamed}/bulk`, [{ key: "flag/express", value: "canary-by-hand" }]);
-  await send(api, "POST", `${namespaces}/5a0c1e7f3b2d4968a7e1c0f2d3b4b601/bulk/delete`, [
+  await mustSend(api, "PUT", renamed, { title: "catalog (do not use)" });
+  await mustSend(api, "PUT", `${renamed}/bulk`, [{ key: "flag/express", value: "canary-by-hand" }]);
+  await mustSend(api, "POST", `${namespaces}/5a0c1e7f3b2d4968a7e1c0f2d3b4b601/bulk/delete`, [
     "flag/banner",
     "flag/old",
   ]);
   const gone = `${namespaces}/${idOf("KvNamespace", "gone")}`;
-  await send(api, "POST", `${gone}/bulk/delete`, ["session/1"]);
-  await send(api, "DELETE", gone);
+  await mustSend(api, "POST", `${gone}/bulk/delete`, ["session/1"]);
+  await mustSend(api, "DELETE", gone);
   api.inDashboard(api.zones.migrateEnterprise, { do: "validate" });
   api.inDashboard(api.zones.migrateDeployed, { do: "finish" });
 }

@@ -1,7 +1,6 @@
 import { report } from "../../provider/report/index";
 import type { JsonObject } from "../../provider/basics/json";
-import { apiPerTest } from "../support/bench";
-import { accounts } from "../support/resource-bench";
+import { accounts, apiPerTest } from "../support/bench";
 import { Operation, rawSend } from "../support/operation";
 import { planJson, stepOf, type MadeStep } from "./plans";
 

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { managedRulesets, pulumiCli, startLocalApi, type LocalApi } from "edgeguard-local";
 import { assessmentIn } from "../../provider/migration/assessment";
 import { edgeguardResources, Project, REPOSITORY, type Deployment, type RunResult } from "../support/engine";
-import { publishVersion } from "../support/operation";
+import { publishVersion, rawSend } from "../support/operation";
 import { dataByHand, logpushByHand, pageShieldByHand, rulesetsByHand, type IdOf } from "./by-hand";
-import { raw, TOKEN } from "../support/scenario";
+import { TOKEN } from "../support/scenario";
 
 /**
  * Records the plans in `fixtures` again, with the Pulumi CLI on PATH:
@@ -50,17 +50,17 @@ const RECORDINGS: Recordings = {
     await stage.preview("unlisted", "few", "--show-sames=false");
     await stage.preview("parts", "few.moved", "--show-replacement-steps");
     const shop = `/zones/${stage.api.zones.shop}/page_shield`;
-    await raw(stage.api, "PUT", shop, { enabled: false });
+    await rawSend(stage.api, "PUT", shop, { enabled: false });
     const policies = await stage.resources("id");
     const www = `${shop}/policies/${String(policies.get("PageShieldPolicy::www")?.["id"])}`;
-    await raw(stage.api, "PUT", www, {
+    await rawSend(stage.api, "PUT", www, {
       description: "www",
       action: "log",
       expression: "true",
       enabled: "true",
       value: "script-src 'self'",
     });
-    await raw(
+    await rawSend(
       stage.api,
       "DELETE",
       `${shop}/policies/${String(policies.get("PageShieldPolicy::checkout")?.["id"])}`,

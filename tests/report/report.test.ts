@@ -112,11 +112,14 @@ describe("messages decide nothing:", () => {
     "something else",
   ];
   /** The same plan with other texts of the same severity, about the same resources. */
-  const reworded = (name: string, text: string): string => {
+  const reworded = (name: string, from: number): string => {
     const { diagnostics = [], ...plan } = recorded(name);
     return JSON.stringify({
       ...plan,
-      diagnostics: diagnostics.map((each) => ({ ...each, message: `${text}\n\n` })),
+      diagnostics: diagnostics.map((each, index) => ({
+        ...each,
+        message: `${OTHERS[(from + index) % OTHERS.length] ?? ""}\n\n`,
+      })),
     });
   };
   const judged = (plan: string): unknown => {
@@ -126,7 +129,8 @@ describe("messages decide nothing:", () => {
   };
 
   test.each(RECORDED)("dangers, digests and notes of %s come from the resources alone", (name) => {
-    for (const text of OTHERS) expect(judged(reworded(name, text))).toEqual(judged(read(`${name}.json`)));
+    const before = judged(read(`${name}.json`));
+    for (const from of [0, 2]) expect(judged(reworded(name, from))).toEqual(before);
   });
 
   test.each(plansIn("drift"))("drift in %s comes from the resources alone", (name) => {
@@ -134,8 +138,8 @@ describe("messages decide nothing:", () => {
       const drift = JSON.parse(reportDrift([{ name, text }], "json").text) as Record<string, unknown>;
       return omit(drift, ["warnings", "errors"]);
     };
-    for (const text of OTHERS)
-      expect(found(reworded(`drift/${name}`, text))).toEqual(found(read(`drift/${name}.json`)));
+    const before = found(read(`drift/${name}.json`));
+    for (const from of [0, 2]) expect(found(reworded(`drift/${name}`, from))).toEqual(before);
   });
 });
 

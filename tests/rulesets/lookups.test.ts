@@ -12,7 +12,7 @@ import {
   type LookupOptions,
 } from "pulumi-edgeguard";
 import { RulesetsBench, OWASP, REF, MANAGED } from "./support";
-import { accounts, zones } from "../support/resource-bench";
+import { accounts, zones } from "../support/bench";
 
 describe.each(["documented", "openapi"] as const)("in the API's %s dialect", (dialect) => {
   const bench = new RulesetsBench({ options: { dialect }, shared: true });

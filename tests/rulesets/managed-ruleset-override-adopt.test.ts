@@ -2,7 +2,7 @@ import { managedRulesets, seededRules } from "edgeguard-local";
 import { REGISTER } from "../../provider/register";
 import { RENAME_HINT } from "../../provider/runtime/adoption";
 import { RulesetsBench, OWASP, REF, TYPE, type Declaration, type Rule } from "./support";
-import { OFFLINE, zones } from "../support/resource-bench";
+import { OFFLINE, zones } from "../support/bench";
 
 const bench = new RulesetsBench();
 

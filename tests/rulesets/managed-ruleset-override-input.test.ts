@@ -1,7 +1,7 @@
 import { managedRulesets, OWASP_SCORE_RULE } from "edgeguard-local";
 import { HIDDEN } from "../../provider/runtime/hidden";
 import { RulesetsBench, TYPE } from "./support";
-import { OFFLINE, accounts } from "../support/resource-bench";
+import { OFFLINE, accounts } from "../support/bench";
 import { UNKNOWN } from "../support/operation";
 
 const bench = new RulesetsBench({ shared: true });

@@ -1,6 +1,6 @@
 import type { ZoneName } from "edgeguard-local";
 import { REF, RulesetsBench, TYPE, type Declaration } from "./support";
-import { OFFLINE } from "../support/resource-bench";
+import { OFFLINE } from "../support/bench";
 import type { Recorded } from "../support/operation";
 import { LONG } from "../support/long";
 

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../provider/basics/json";
 import { driftOf } from "../report/plans";
 import { rawGet, refreshedInputs, type Recorded } from "../support/operation";
 import { inputsAfter, RulesetsBench, MANAGED, REF, TYPE, type Declaration, type Rule } from "./support";
-import { accounts, zones } from "../support/resource-bench";
+import { accounts, zones } from "../support/bench";
 
 const bench = new RulesetsBench({ shared: true });
 

@@ -15,7 +15,7 @@ import { readManagedRuleset } from "../../provider/rulesets/managed";
 import { toOverrides, type ManagedRuleset, type Overrides } from "../../provider/rulesets/wire";
 import { clientOf } from "../support/edge-client";
 import { RulesetsBench } from "./support";
-import { accounts } from "../support/resource-bench";
+import { accounts } from "../support/bench";
 import { LONG } from "../support/long";
 
 /** Properties of overrides, for random declarations for the local API's rulesets. */
@@ -33,7 +33,7 @@ beforeAll(async () => {
   await client.close();
 });
 
-const RUNS = LONG ? 2_000 : 40;
+const RUNS = LONG ? 2_000 : 15;
 
 const optional = <T>(of: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(of, { nil: undefined });
 const given = <T extends object>(record: T): T =>
@@ -89,7 +89,7 @@ function sharedTagsIn(overrides: Overrides, ruleset: ManagedRuleset): ReturnType
   );
 }
 
-test("converts a declaration to overrides and back without a change", () => {
+test(`converts a declaration to overrides and back without a change (${RUNS} of 2,000)`, () => {
   for (const [ruleset, withOwasp] of both()) {
     fc.assert(
       fc.property(declarations(ruleset, withOwasp), (declared) => {
@@ -103,7 +103,7 @@ test("converts a declaration to overrides and back without a change", () => {
   }
 });
 
-test("a declaration read from someone else's overrides has the same effect, whichever declaration it's based on", () => {
+test(`a declaration read from someone else's overrides has the same effect, whichever declaration it's based on (${RUNS} of 2,000)`, () => {
   for (const [ruleset, withOwasp] of both()) {
     const shared = sharedTagsOf(
       ruleset,
@@ -122,7 +122,7 @@ test("a declaration read from someone else's overrides has the same effect, whic
   }
 });
 
-test("two orders of categories that count as the same have the same effect on every rule", () => {
+test(`two orders of categories that count as the same have the same effect on every rule (${RUNS} of 2,000)`, () => {
   const isDecidedAlike = (a: Overrides, b: Overrides): boolean =>
     JSON.stringify(effectiveRules(managedRuleset, a)) === JSON.stringify(effectiveRules(managedRuleset, b));
   fc.assert(

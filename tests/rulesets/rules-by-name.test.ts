@@ -2,7 +2,7 @@ import { managedRulesets, OWASP_SCORE_RULE } from "edgeguard-local";
 import { hasUnknown } from "../../provider/runtime/engine-values";
 import { UNKNOWN, type Recorded } from "../support/operation";
 import { inputsAfter, RulesetsBench, MANAGED, TYPE, type Rule } from "./support";
-import { OFFLINE } from "../support/resource-bench";
+import { OFFLINE } from "../support/bench";
 
 const bench = new RulesetsBench({ shared: true });
 

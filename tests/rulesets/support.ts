@@ -1,7 +1,7 @@
 import { revisionOf } from "../../provider/runtime/impact";
 import type { JsonObject } from "../../provider/basics/json";
 import { managedRulesets, seededRules, type EffectiveWaf, type ZoneName } from "edgeguard-local";
-import { accounts, Bench, zones, type Setup } from "../support/resource-bench";
+import { accounts, Bench, zones, type Setup } from "../support/bench";
 import { publishVersion, rawGet, rawSend, refreshedInputs, type Recorded } from "../support/operation";
 
 export const TYPE = "ManagedRulesetOverride";
@@ -95,7 +95,7 @@ export class RulesetsBench extends Bench {
     const body: Record<string, unknown> = { ...rule, ...change };
     const path = `${this.path}/${entryPoint?.id ?? ""}/rules/${rule.id}`;
     const { success, errors } = await rawSend(this.api, "PATCH", path, body);
-    if (success !== true) throw new Error(JSON.stringify(errors));
+    if (!success) throw new Error(JSON.stringify(errors));
   }
 
   async addRule(body: Record<string, unknown>): Promise<Rule> {
@@ -106,7 +106,7 @@ export class RulesetsBench extends Bench {
       `${this.path}/${entryPoint?.id ?? ""}/rules`,
       body,
     );
-    if (success !== true) throw new Error(JSON.stringify(errors));
+    if (!success) throw new Error(JSON.stringify(errors));
     const known = new Set(entryPoint?.rules.map(({ id }) => id));
     return (result as { rules: Rule[] }).rules.find(({ id }) => !known.has(id)) as Rule;
   }

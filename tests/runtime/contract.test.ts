@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../provider/basics/json";
 import { Operation, rawGet, rawSend, type Recorded } from "../support/operation";
 import type { ResourceName } from "../support/permissions-markdown";
-import { Bench, withEmptyLists, zones } from "../support/resource-bench";
+import { Bench, withEmptyLists, zones } from "../support/bench";
 import { SAMPLES } from "../support/samples";
 
 /** What holds for every resource: create, no change, update, replacement, an object that's gone. */

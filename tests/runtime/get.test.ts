@@ -1,6 +1,5 @@
 import { HTTPS } from "../logpush/support";
-import { apiPerTest } from "../support/bench";
-import { accounts, zones } from "../support/resource-bench";
+import { accounts, apiPerTest, zones } from "../support/bench";
 import { Operation, rawGet, rawSend } from "../support/operation";
 
 /** `get` as the engine calls it: a read with the composite ID and nothing recorded. */

@@ -1,6 +1,5 @@
 import { type LocalApi, startLocalApi } from "edgeguard-local";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { CompositeId } from "../../provider/runtime/composite-id";
@@ -11,6 +10,7 @@ import { defineResource } from "../../provider/runtime/resource";
 import { emptyNamespace } from "../kv/upload-support";
 import { Operation, rawSend, UNKNOWN, type Recorded } from "../support/operation";
 import { SAMPLES } from "../support/samples";
+import { folderPerTest } from "../support/bench";
 
 /** What a preview finds out about a resource, as data: the input `impact`. */
 
@@ -27,15 +27,11 @@ const record = z.looseObject({
 type Impact = z.output<typeof record>;
 
 let api: LocalApi;
-let folder: string;
+const FOLDER = folderPerTest("impact");
 beforeEach(async () => {
   api = await startLocalApi({ credentials: [{ token: "local-token" }, { token: "another-token" }] });
-  folder = mkdtempSync(join(tmpdir(), "edgeguard-impact-"));
 });
-afterEach(async () => {
-  rmSync(folder, { recursive: true });
-  await api.close();
-});
+afterEach(() => api.close());
 
 /** Arguments of each type with live checks. The second ones are a change. */
 const TYPES: Readonly<Record<string, () => readonly [JsonObject, JsonObject]>> = {
@@ -184,7 +180,7 @@ describe("a secret argument", () => {
       `/accounts/${address.accountId}/storage/kv/namespaces/${address.namespaceId}/bulk`,
       ["theirs"].map((name) => ({ key: `${CANARY}/${name}`, value: "x" })),
     );
-    const file = join(folder, "entries.json");
+    const file = join(FOLDER, "entries.json");
     const inputs = { ...address, file, prune: { prefix: `${CANARY}/` }, __secrets: ["file", "prune"] };
     const of = async (key: string, more = {}, config?: object): Promise<Impact> => {
       writeFileSync(file, JSON.stringify([{ key: `${CANARY}-${key}`, value: "1" }]));

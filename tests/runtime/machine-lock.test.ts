@@ -1,26 +1,20 @@
 import { spawn, spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { withMachineLock } from "../../provider/runtime/machine-lock";
 import { openRecord } from "../../provider/runtime/operation-record";
 import { digestName, identityOf, userDirectory } from "../../provider/runtime/user-directory";
+import { folderPerTest } from "../support/bench";
 
 /** One holder at a time among a user's processes, in a directory that nobody else controls, and nothing left behind. */
 
-let root: string;
-beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), "edgeguard-machine-lock-"));
-});
-afterEach(() => {
-  rmSync(root, { recursive: true, force: true });
-});
+const ROOT = folderPerTest("machine-lock");
 
 const warned: string[] = [];
 beforeEach(() => void warned.splice(0));
 const options = () => ({
-  root,
+  root: ROOT,
   pause: (ms: number) => delay(ms),
   say: { warn: (line: string) => void warned.push(line) },
 });
@@ -28,7 +22,7 @@ const locked = <T>(work: () => Promise<T>): Promise<T> => withMachineLock("zone"
 const free = (): Promise<string> => locked(() => Promise.resolve("free"));
 /** Leaves a claim behind, as a process with this identity would. */
 function claimBy(identity: string): void {
-  writeFileSync(join(userDirectory(root), `${digestName("lock", "zone")}.${identity}.0123456789abcdef`), "");
+  writeFileSync(join(userDirectory(ROOT), `${digestName("lock", "zone")}.${identity}.0123456789abcdef`), "");
 }
 
 function deadIdentity(): string {
@@ -49,18 +43,18 @@ async function eightAtOnce(): Promise<{ most: number; done: number }> {
 
 test("eight that start together take the lock one after the other, and leave nothing behind", async () => {
   expect(await eightAtOnce()).toEqual({ most: 1, done: 8 });
-  expect(readdirSync(root)).toEqual([]);
+  expect(readdirSync(ROOT)).toEqual([]);
   expect(warned).toEqual([]);
 });
 
 test("eight that find a dead holder at the same time take over one after the other", async () => {
   claimBy(deadIdentity());
   expect(await eightAtOnce()).toEqual({ most: 1, done: 8 });
-  expect(readdirSync(root)).toEqual([]);
+  expect(readdirSync(ROOT)).toEqual([]);
 });
 
 test("four processes that increase a counter never do so at the same time", async () => {
-  const counter = join(root, "counter");
+  const counter = join(ROOT, "counter");
   writeFileSync(counter, "0");
   const script = `
     const { withMachineLock } = require(${JSON.stringify(resolve("provider/dist/runtime/machine-lock"))});
@@ -73,7 +67,7 @@ test("four processes that increase a counter never do so at the same time", asyn
     };
     (async () => {
       for (let n = 0; n < 25; n += 1)
-        await withMachineLock("zone", { root: ${JSON.stringify(root)}, pause, say: { warn: console.error } }, increase);
+        await withMachineLock("zone", { root: ${JSON.stringify(ROOT)}, pause, say: { warn: console.error } }, increase);
     })();`;
   const runs = Array.from({ length: 4 }, () => {
     const child = spawn(process.execPath, ["-e", script], { stdio: "inherit" });
@@ -82,7 +76,7 @@ test("four processes that increase a counter never do so at the same time", asyn
   expect(await Promise.all(runs)).toEqual([0, 0, 0, 0]);
   const count = spawnSync("cat", [counter], { encoding: "utf8" }).stdout;
   expect(count).toBe("100");
-  expect(readdirSync(root)).toEqual(["counter"]);
+  expect(readdirSync(ROOT)).toEqual(["counter"]);
 });
 
 test("each key has its own lock, and a failure releases it", async () => {
@@ -112,22 +106,22 @@ test("a process that has the ID of a dead holder isn't the holder", async () => 
 test("a process that's told to exit while it holds a lock leaves nothing behind", () => {
   const script = `
     const { withMachineLock } = require(${JSON.stringify(resolve("provider/dist/runtime/machine-lock"))});
-    void withMachineLock("zone", { root: ${JSON.stringify(root)}, pause: () => {}, say: console }, () => process.exit(7));`;
+    void withMachineLock("zone", { root: ${JSON.stringify(ROOT)}, pause: () => {}, say: console }, () => process.exit(7));`;
   expect(spawnSync(process.execPath, ["-e", script]).status).toBe(7);
-  expect(readdirSync(root)).toEqual([]);
+  expect(readdirSync(ROOT)).toEqual([]);
 });
 
 describe("the user's directory", () => {
-  const folder = (): string => join(root, `edgeguard-${process.getuid?.() ?? "user"}`);
+  const folder = (): string => join(ROOT, `edgeguard-${process.getuid?.() ?? "user"}`);
   const providerIn = (temporary: string) => openRecord("127.0.0.1:40123", () => undefined, temporary);
 
   test.each<[string, () => void]>([
     [
       "is a link",
       () => {
-        mkdirSync(join(root, "elsewhere"), { mode: 0o700 });
-        writeFileSync(join(root, "elsewhere", "1"), "theirs");
-        symlinkSync(join(root, "elsewhere"), folder());
+        mkdirSync(join(ROOT, "elsewhere"), { mode: 0o700 });
+        writeFileSync(join(ROOT, "elsewhere", "1"), "theirs");
+        symlinkSync(join(ROOT, "elsewhere"), folder());
       },
     ],
     [
@@ -150,23 +144,23 @@ describe("the user's directory", () => {
     try {
       const refusal = /edgeguard-\d+ must be a directory that belongs to you and that only you can use/;
       await expect(free()).rejects.toThrow(refusal);
-      expect(providerIn(root)).toEqual({ problem: expect.stringMatching(refusal) as string });
+      expect(providerIn(ROOT)).toEqual({ problem: expect.stringMatching(refusal) as string });
     } finally {
       jest.restoreAllMocks();
     }
-    if (readdirSync(root).includes("elsewhere")) expect(readdirSync(join(root, "elsewhere"))).toEqual(["1"]);
+    if (readdirSync(ROOT).includes("elsewhere")) expect(readdirSync(join(ROOT, "elsewhere"))).toEqual(["1"]);
     expect(warned).toEqual([]);
   });
 
   test("may contain files with any names: none of them is a lock or is removed", async () => {
     const names = ["1", "1e308", "Infinity", "lock-", "edgeguard-lock-1"];
-    for (const name of names) writeFileSync(join(userDirectory(root), name), "");
+    for (const name of names) writeFileSync(join(userDirectory(ROOT), name), "");
     expect(await free()).toBe("free");
-    expect(readdirSync(userDirectory(root)).sort()).toEqual([...names].sort());
+    expect(readdirSync(userDirectory(ROOT)).sort()).toEqual([...names].sort());
   });
 
   test("isn't needed by a single provider, which says that it can't lock", async () => {
-    const file = join(root, "file");
+    const file = join(ROOT, "file");
     writeFileSync(file, "");
     const work = (): Promise<string> => Promise.resolve("done");
     expect(await withMachineLock("zone", { ...options(), root: file }, work)).toBe("done");

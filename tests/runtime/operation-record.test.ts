@@ -1,28 +1,24 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { OperationRecord, openRecord } from "../../provider/runtime/operation-record";
 import { identityOf, SHARED, userDirectory } from "../../provider/runtime/user-directory";
+import { folderPerTest } from "../support/bench";
 
 /** What the provider processes of one engine know of each other's resources. */
 
 const ENGINE = "127.0.0.1:40123";
 
-let root: string;
-beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), "edgeguard-record-"));
-});
-afterEach(() => rmSync(root, { recursive: true, force: true }));
+const ROOT = folderPerTest("record");
 
-const open = (engine = ENGINE): OperationRecord => new OperationRecord(engine, root);
+const open = (engine = ENGINE): OperationRecord => new OperationRecord(engine, ROOT);
 const resource = (name: string) => ({ name, holder: `urn:${name}` });
 
 /** The operation's file. */
 function file(): string {
-  const [name = ""] = readdirSync(userDirectory(root)).filter((each) => each.endsWith(SHARED));
-  return join(userDirectory(root), name);
+  const [name = ""] = readdirSync(userDirectory(ROOT)).filter((each) => each.endsWith(SHARED));
+  return join(userDirectory(ROOT), name);
 }
 
 /** Lets another process of the same user do something with a record of this engine. */
@@ -111,7 +107,7 @@ test("ignores an incomplete line, which a killed process may leave", () => {
 test("keeps what it has read after the directory was removed", () => {
   const record = open();
   record.declare("KvNamespace a", resource("one"));
-  rmSync(userDirectory(root), { recursive: true });
+  rmSync(userDirectory(ROOT), { recursive: true });
   expect(record.declare("KvNamespace b", resource("two")).name).toBe("two");
   expect(record.declare("KvNamespace a", resource("three")).name).toBe("one");
   expect(open().declare("KvNamespace b", resource("three")).name).toBe("two");
@@ -125,8 +121,8 @@ test("writes no argument or ID in plain text", () => {
 });
 
 test("is only kept in memory if no directory can be written, and fails then for an explicit provider", () => {
-  writeFileSync(join(root, "file"), "");
-  const opened = (name: string | undefined) => openRecord(ENGINE, () => name, join(root, "file"));
+  writeFileSync(join(ROOT, "file"), "");
+  const opened = (name: string | undefined) => openRecord(ENGINE, () => name, join(ROOT, "file"));
   expect(opened(undefined)).toEqual({});
   expect(opened("eu").problem).toMatch(/Provider "eu" can't share which objects it owns .*Set TMPDIR/);
 });
@@ -156,12 +152,12 @@ test("the last process removes the file and those of dead processes when it ends
   const { pid } = spawnSync(process.execPath, ["-e", ""]);
   const [host = ""] = (identityOf(process.pid) ?? "").split(".");
   const name = "operation-0123456789abcdef0123456789abcdef";
-  writeFileSync(join(userDirectory(root), name + SHARED), `{"by":"${host}.${pid}.1"}\n`);
-  writeFileSync(join(userDirectory(root), `lock-0.${host}.${pid}.1`), "");
+  writeFileSync(join(userDirectory(ROOT), name + SHARED), `{"by":"${host}.${pid}.1"}\n`);
+  writeFileSync(join(userDirectory(ROOT), `lock-0.${host}.${pid}.1`), "");
   const script = `
     const { OperationRecord } = require(${JSON.stringify(join(process.cwd(), "provider/dist/runtime/operation-record"))});
-    new OperationRecord("${ENGINE}", ${JSON.stringify(root)}).hold("KvNamespace", "a", "made");
-    console.log(require("node:fs").readdirSync(${JSON.stringify(root)}).length);`;
+    new OperationRecord("${ENGINE}", ${JSON.stringify(ROOT)}).hold("KvNamespace", "a", "made");
+    console.log(require("node:fs").readdirSync(${JSON.stringify(ROOT)}).length);`;
   expect(spawnSync(process.execPath, ["-e", script], { encoding: "utf8" }).stdout).toBe("1\n");
-  expect(readdirSync(root)).toEqual([]);
+  expect(readdirSync(ROOT)).toEqual([]);
 });

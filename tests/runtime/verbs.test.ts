@@ -6,7 +6,7 @@ import { Locks } from "../../provider/runtime/locks";
 import { omit } from "../../provider/basics/json";
 import { defineResource } from "../../provider/runtime/resource";
 import { failureOf } from "../support/edge-client";
-import { Bench, zones } from "../support/resource-bench";
+import { Bench, zones } from "../support/bench";
 import { Operation, rawGet, sent, type Recorded } from "../support/operation";
 
 const b = new Bench("PageShieldPolicy", { shared: true });

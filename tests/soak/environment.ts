@@ -1,5 +1,5 @@
 import { managedRulesets, type LocalApi } from "edgeguard-local";
-import { raw } from "../support/scenario";
+import { mustSend, rawSend, type RawAnswer } from "../support/operation";
 
 export interface CatalogRuleset {
   readonly id: string;
@@ -38,15 +38,7 @@ interface WireRuleset {
 }
 
 export async function result<T>(api: LocalApi, where: string): Promise<T> {
-  const response = await raw(api, "GET", where);
-  if (!response.success) throw new Error(`GET ${where}: ${JSON.stringify(response)}`);
-  return response.result as T; // The caller knows the shape.
-}
-
-async function send<T>(api: LocalApi, method: string, where: string, body: unknown): Promise<T> {
-  const response = await raw(api, method, where, body);
-  if (!response.success) throw new Error(`${method} ${where}: ${JSON.stringify(response)}`);
-  return response.result as T;
+  return (await mustSend(api, "GET", where)) as T; // The caller knows the shape.
 }
 
 export async function catalogOf(api: LocalApi): Promise<Catalog> {
@@ -105,7 +97,7 @@ export interface ZoneRule {
 }
 
 export async function rulesOf(api: LocalApi, zone: string): Promise<readonly ZoneRule[]> {
-  const response = await raw(
+  const response = await rawSend(
     api,
     "GET",
     `/zones/${zone}/rulesets/phases/http_request_firewall_managed/entrypoint`,
@@ -125,7 +117,7 @@ export const WATCHED = {
 export async function createOthersObjects(api: LocalApi): Promise<readonly string[]> {
   const { zones, accounts } = api;
   for (const zone of WATCHED.policies) {
-    await send(api, "POST", `/zones/${zones[zone]}/page_shield/policies`, {
+    await mustSend(api, "POST", `/zones/${zones[zone]}/page_shield/policies`, {
       description: "Theirs",
       action: "log",
       expression: "true",
@@ -139,7 +131,7 @@ export async function createOthersObjects(api: LocalApi): Promise<readonly strin
       api,
       `/zones/${zones[zone]}/rulesets/phases/http_request_firewall_managed/entrypoint`,
     );
-    await send(api, "POST", `/zones/${zones[zone]}/rulesets/${id}/rules`, {
+    await mustSend(api, "POST", `/zones/${zones[zone]}/rulesets/${id}/rules`, {
       action: "skip",
       action_parameters: { ruleset: "current" },
       expression: 'http.request.uri.path eq "/theirs"',
@@ -149,21 +141,18 @@ export async function createOthersObjects(api: LocalApi): Promise<readonly strin
     });
   }
   for (const zone of WATCHED.jobs)
-    await send(api, "POST", `/zones/${zones[zone]}/logpush/jobs`, theirJob("dns_logs"));
-  await send(api, "POST", `/accounts/${accounts.main}/logpush/jobs`, theirJob("audit_logs"));
+    await mustSend(api, "POST", `/zones/${zones[zone]}/logpush/jobs`, theirJob("dns_logs"));
+  await mustSend(api, "POST", `/accounts/${accounts.main}/logpush/jobs`, theirJob("audit_logs"));
 
   const namespaces: string[] = [api.namespaces.existing];
   for (const title of ["theirs-1", "theirs-2"]) {
-    const { id } = await send<{ id: string }>(
-      api,
-      "POST",
-      `/accounts/${accounts.main}/storage/kv/namespaces`,
-      { title },
-    );
+    const { id } = (await mustSend(api, "POST", `/accounts/${accounts.main}/storage/kv/namespaces`, {
+      title,
+    })) as { id: string };
     namespaces.push(id);
   }
   for (const id of namespaces) {
-    await send(api, "PUT", `/accounts/${accounts.main}/storage/kv/namespaces/${id}/bulk`, [
+    await mustSend(api, "PUT", `/accounts/${accounts.main}/storage/kv/namespaces/${id}/bulk`, [
       { key: "theirs/plain", value: "their value" },
       { key: "theirs/bytes", value: Buffer.from([1, 2, 255]).toString("base64"), base64: true },
       { key: "theirs/meta", value: "x", metadata: { owner: "them" }, expiration: 4_000_000_000 },
@@ -231,9 +220,9 @@ export async function entriesOf(api: LocalApi, namespace: string): Promise<Reado
   const root = `/accounts/${api.accounts.main}/storage/kv/namespaces/${namespace}`;
   const keys: ListedKey[] = [];
   for (let cursor = ""; ;) {
-    const page = await raw(api, "GET", `${root}/keys?cursor=${cursor}`);
+    const page = await rawSend(api, "GET", `${root}/keys?cursor=${cursor}`);
     keys.push(...(page.result as ListedKey[]));
-    cursor = (page as unknown as { result_info: { cursor?: string } }).result_info.cursor ?? "";
+    cursor = (page as RawAnswer & { result_info: { cursor?: string } }).result_info.cursor ?? "";
     if (cursor === "") break;
   }
   const entries = new Map<string, StoredEntry>();

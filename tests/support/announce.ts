@@ -13,8 +13,8 @@ export default function announce(): void {
     console.log(
       "Not in this run: saved plans, `get` and the provider plugin's programs, which the local engine refuses. They need the Pulumi CLI.",
     );
-  if (!LONG)
+  if (!LONG && process.env["EDGEGUARD_TEST"] === undefined)
     console.log(
-      "Not in this run: installing and packing the packages, the demo, the examples, imports, interruptions and secrets on an engine, the provider plugin, the policy pack and test runners. `npm run test:use` runs them.",
+      "Not in this run: installing and packing the packages, the demo, the examples, imports, interruptions and secrets on an engine, the provider plugin, the policy pack and test runners: `npm run test:use` runs them. Most programs on an engine: `npm run test:engine` runs them.",
     );
 }

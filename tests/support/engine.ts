@@ -60,12 +60,20 @@ export interface RunResult {
 const THROUGH_PLUGIN = { NODE_OPTIONS: `--require ${join(__dirname, "through-plugin.js")}` };
 
 const EMPTY_STACKS = new Map<string, { readonly settings: string; readonly state: string }>();
-const removeStacks = (): void => {
-  for (const { state } of EMPTY_STACKS.values()) rmSync(state, { recursive: true, force: true });
+const FOLDERS: string[] = [];
+const removeFolders = (): void => {
+  for (const folder of FOLDERS.splice(0)) rmSync(folder, { recursive: true, force: true });
 };
 // Jest's process never emits "exit", and other programs have no hooks.
-if (typeof afterAll === "function") afterAll(removeStacks);
-else process.once("exit", removeStacks);
+if (typeof afterAll === "function") afterAll(removeFolders);
+else process.once("exit", removeFolders);
+
+/** A new folder, which exists until the tests of the file end. */
+export function temporaryFolder(name: string): string {
+  const folder = mkdtempSync(join(tmpdir(), `edgeguard-${name}-`));
+  FOLDERS.push(folder);
+  return folder;
+}
 
 const PROJECT_FILE = `name: NAME
 runtime:
@@ -89,7 +97,7 @@ export class Project {
     readonly name: string,
     readonly throughPlugin = process.env["EDGEGUARD_TEST_PLUGIN"] === "1",
   ) {
-    this.#home = mkdtempSync(join(tmpdir(), "edgeguard-"));
+    this.#home = temporaryFolder("project");
     this.dir = join(this.#home, "project");
     mkdirSync(this.dir);
     mkdirSync(join(this.#home, "state"));
@@ -187,7 +195,7 @@ export class Project {
       return;
     }
     await this.ok("stack", "init", "dev");
-    const kept = mkdtempSync(join(tmpdir(), "edgeguard-stack-"));
+    const kept = temporaryFolder("stack");
     cpSync(state, kept, { recursive: true });
     EMPTY_STACKS.set(kind, { settings: readFileSync(settings, "utf8"), state: kept });
   }

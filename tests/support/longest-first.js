@@ -3,6 +3,8 @@ const { default: Sequencer } = require("@jest/test-sequencer");
 /** Tests that start processes take longest. Starting them first keeps all workers busy until the end. */
 const LONG = [
   "tests/soak/soak-",
+  "tests/report/gate-fuzz/",
+  "tests/migration/waf-migration",
   "tests/readme/",
   "tests/examples/",
   "tests/engine/",

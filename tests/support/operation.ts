@@ -196,19 +196,25 @@ function recordedOf(id: string, inputs: JsonObject, outputs: JsonObject): Record
   };
 }
 
-/** Reads from the API without the code under test. */
-export async function rawGet(api: Pick<LocalApi, "url">, path: string): Promise<Record<string, unknown>> {
-  const response = await fetch(api.url + path, { headers: { authorization: "Bearer local-token" } });
-  return (await response.json()) as Record<string, unknown>;
+/** The API's answer to a plain request. */
+export interface RawAnswer {
+  readonly success: boolean;
+  readonly result: unknown;
+  readonly errors?: unknown;
 }
 
-/** Sends a change without the code under test, like the dashboard or another tool. */
+/** Reads from the API without the code under test. */
+export function rawGet(api: Pick<LocalApi, "url">, path: string): Promise<RawAnswer> {
+  return rawSend(api, "GET", path);
+}
+
+/** Sends a request without the code under test, like the dashboard or another tool. */
 export async function rawSend(
   api: Pick<LocalApi, "url">,
   method: string,
   path: string,
   body?: unknown,
-): Promise<Record<string, unknown>> {
+): Promise<RawAnswer> {
   const response = await fetch(api.url + path, {
     method,
     headers: {
@@ -218,7 +224,19 @@ export async function rawSend(
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const text = await response.text();
-  return (text === "" ? {} : JSON.parse(text)) as Record<string, unknown>;
+  return text === "" ? { success: response.ok, result: null } : (JSON.parse(text) as RawAnswer);
+}
+
+/** Sends a request that has to succeed. Returns its result. */
+export async function mustSend(
+  api: Pick<LocalApi, "url">,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<unknown> {
+  const answer = await rawSend(api, method, path, body);
+  if (!answer.success) throw new Error(`${method} ${path} was refused: ${JSON.stringify(answer)}`);
+  return answer.result;
 }
 
 /** Method and path of each request, without the zone's page_shield prefix. */

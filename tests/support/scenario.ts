@@ -13,6 +13,7 @@ import { kindOf } from "../../provider/runtime/type-tokens";
 import { omit } from "../../provider/basics/json";
 import { edgeguardResources, itAgrees, summaryOf, type Deployment, type Project } from "./engine";
 import { LONG } from "./long";
+import { mustSend, rawSend } from "./operation";
 import { lagOf, plays, type Mode, type Play } from "./plays";
 
 /**
@@ -139,7 +140,7 @@ async function play(scenario: Scenario, on: Play): Promise<unknown> {
         expect({
           place,
           // A sparse response omits an empty list.
-          result: (await raw(api, "GET", await path(api, zone, step.look))).result ?? [],
+          result: (await rawSend(api, "GET", await path(api, zone, step.look))).result ?? [],
         }).toMatchObject({ place, result: step.result });
       else {
         if (step.run === "destroy") state = normalized(await project.export(), zone);
@@ -212,15 +213,14 @@ async function playRun(
 
 async function edit(api: LocalApi, zone: string, step: EditStep): Promise<void> {
   const [method = "", where = ""] = step.edit.split(" ");
-  const answer = await raw(api, method, await path(api, zone, where), step.body);
-  if (!answer.success) throw new Error(`${step.edit} was refused: ${JSON.stringify(answer)}`);
+  await mustSend(api, method, await path(api, zone, where), step.body);
 }
 
 async function path(api: LocalApi, zone: string, where: string): Promise<string> {
   let full = where.replace("{zone}", zone).replace("{account}", api.accounts.main);
   const description = /\{policy:([^}]+)\}/.exec(full)?.[1];
   if (description !== undefined) {
-    const { result } = await raw(api, "GET", `/zones/${zone}/page_shield/policies`);
+    const { result } = await rawSend(api, "GET", `/zones/${zone}/page_shield/policies`);
     const found = (result as { id: string; description: string }[]).find(
       (p) => p.description === description,
     );
@@ -229,7 +229,7 @@ async function path(api: LocalApi, zone: string, where: string): Promise<string>
   }
   const name = /\{rule:([^}]+)\}/.exec(full)?.[1];
   if (name !== undefined) {
-    const { result } = await raw(
+    const { result } = await rawSend(
       api,
       "GET",
       `/zones/${zone}/rulesets/phases/http_request_firewall_managed/entrypoint`,
@@ -240,26 +240,6 @@ async function path(api: LocalApi, zone: string, where: string): Promise<string>
     full = full.replace(/\{rule:[^}]+\}/, found.id);
   }
   return full;
-}
-
-export async function raw(
-  api: { readonly url: string },
-  method: string,
-  where: string,
-  body?: unknown,
-): Promise<{ success: boolean; result: unknown }> {
-  const response = await fetch(api.url + where, {
-    method,
-    headers: {
-      authorization: `Bearer ${TOKEN}`,
-      ...(body === undefined ? {} : { "content-type": "application/json" }),
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  return text === ""
-    ? { success: response.ok, result: null }
-    : (JSON.parse(text) as { success: boolean; result: unknown });
 }
 
 /** The part of the state that all engines must record alike. IDs and times differ from run to run. */

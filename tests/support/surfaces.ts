@@ -1,10 +1,9 @@
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { LOCAL_ENGINE, type EngineCommand } from "edgeguard-local";
 import { TYPE_PREFIXES } from "../../provider/runtime/type-tokens";
 import { generateSdk, PluginProject } from "../plugin/project";
-import { engines, Project, type RunResult } from "./engine";
+import { engines, Project, temporaryFolder, type RunResult } from "./engine";
 import { LONG } from "./long";
 
 /** A way for a program's resources to reach an engine. */
@@ -95,8 +94,7 @@ let generated: string | undefined;
 /** The SDK that the engine generates, once for each test file. */
 function sdkOf(engine: EngineCommand): string {
   if (generated !== undefined) return generated;
-  const folder = mkdtempSync(join(tmpdir(), "edgeguard-sdk-"));
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder("sdk");
   generateSdk(engine, folder, { PULUMI_HOME: folder, PULUMI_SKIP_UPDATE_CHECK: "1" });
   return (generated = folder);
 }

@@ -111,7 +111,7 @@ export function parseFilter(text: string, { dataset, fields, doing, limits }: Fi
     }
     if (typeof value !== "string") throw undecodable;
     if (kind === "bool" && value !== "true" && value !== "false") throw undecodable;
-    if (kind === "int" && !isNumber(value, type)) throw undecodable;
+    if ((kind === "int" || type === "array[int]") && !isNumber(value, type)) throw undecodable;
     return value;
   }
 }

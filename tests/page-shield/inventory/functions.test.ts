@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { startLocalApi, type LocalApi } from "edgeguard-local";
-import { answerWith } from "../../support/resource-bench";
+import { answerWith } from "../../support/bench";
 import {
   assertScriptInventory,
   checkScriptInventory,

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { playScenario } from "../../support/scenario";
 
 const urn = (type: string, name: string): string =>
@@ -5,7 +6,7 @@ const urn = (type: string, name: string): string =>
 
 playScenario({
   title: "--target-replace keeps the object in Cloudflare",
-  folder: __dirname,
+  folder: join(__dirname, "../zone-change"),
   zone: "empty",
   steps: [
     {

@@ -1,8 +1,9 @@
+import { join } from "node:path";
 import { playScenario } from "../../support/scenario";
 
 playScenario({
   title: "a pull request from a fork previews without credentials, with one warning",
-  folder: __dirname,
+  folder: join(__dirname, "../lifecycle"),
   anonymous: true,
   steps: [
     {

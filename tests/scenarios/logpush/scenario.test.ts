@@ -2,7 +2,8 @@ import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { filter, testFilter } from "pulumi-edgeguard";
 import { edgeguardResources, itAgrees, summaryOf, type RunResult } from "../../support/engine";
 import { lagOf, plays } from "../../support/plays";
-import { raw, TOKEN } from "../../support/scenario";
+import { rawSend } from "../../support/operation";
+import { TOKEN } from "../../support/scenario";
 
 /**
  * A zone's job and an account's, from the proof of ownership to destroy, on every engine of this machine. The API hides
@@ -120,7 +121,7 @@ describe("Logpush jobs of a zone and an account", () => {
           enabled: true,
           output_options: { field_names: ["When", "ActorEmail"], timestamp_format: "rfc3339" },
         };
-        await raw(api, "POST", audits, existing);
+        await rawSend(api, "POST", audits, existing);
         api.advance(lagOf({ mode }));
         const auditId = api.snapshot().logpush.jobs.find(({ name }) => name === "audit")?.id ?? 0;
         const made = await run(up, program(api, token(proof) + first(TYPED)));
@@ -203,7 +204,7 @@ describe("Logpush jobs of a zone and an account", () => {
         expect(job()).toMatchObject(wanted);
 
         // 7. Someone edits the job in the dashboard, and it starts to fail: the refresh shows the drift and warns.
-        await raw(api, "PUT", `${jobs}/${job()?.id ?? 0}`, {
+        await rawSend(api, "PUT", `${jobs}/${job()?.id ?? 0}`, {
           enabled: true,
           output_options: { ...wanted.output_options, sample_rate: 1 },
         });
