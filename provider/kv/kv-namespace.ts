@@ -72,7 +72,9 @@ export const kvNamespace = defineResource({
     // Whether the title is free by then depends only on the order of operations in the program.
     if (ctx.holding(existing.id) === "changing")
       ctx.say.warn(`KvNamespace: ${renamePending(args, existing)}`);
-    else return { ...(await decideAdoption(ctx, args, existing)), ...looked };
+    // Its replacement in another jurisdiction comes after its deletion.
+    else if (!isOwn(ctx, args, existing.id) || existing.jurisdiction === args.jurisdiction)
+      return { ...(await decideAdoption(ctx, args, existing)), ...looked };
     return looked;
   },
 
@@ -340,6 +342,11 @@ function declarationOf(ctx: Context, { accountId, title, preview }: Address): { 
   return ctx.once(key, () => ({ isRedeclared: false }));
 }
 
+/** Whether the namespace is the resource's own, which it replaces. */
+function isOwn(ctx: Context, args: Declared, id: string): boolean {
+  return declarationOf(ctx, args).isRedeclared && ctx.holding(id) === undefined;
+}
+
 /** Warns if the account is at its namespace limit. It's not an error, because Cloudflare raises the limit on request. */
 function warnOfFullAccount(ctx: Context, { accountId, title, preview }: Address, existing: number): void {
   const created = ctx.once(`new namespaces of ${accountId}`, () => new Set<string>());
@@ -363,14 +370,11 @@ async function decideAdoption(
 ): Promise<Pick<Findings, "adopts">> {
   const title = JSON.stringify(fullTitle(args.title, args.preview));
   if (ctx.holding(id) === "changing") throw new AdoptionError(renamePending(args, { id }));
-  const isReplaced = declarationOf(ctx, args).isRedeclared && ctx.holding(id) === undefined;
-  if (args.jurisdiction !== jurisdiction) {
-    if (isReplaced) return {}; // The engine deletes it first.
-    if (args.jurisdiction !== undefined)
-      throw new AdoptionError(
-        `Namespace ${title} already exists (${id}) with jurisdiction ${JSON.stringify(jurisdiction ?? "none")}, which can't be changed. Choose another title, or delete that namespace.`,
-      );
-  }
+  const isReplaced = isOwn(ctx, args, id);
+  if (args.jurisdiction !== undefined && args.jurisdiction !== jurisdiction)
+    throw new AdoptionError(
+      `Namespace ${title} already exists (${id}) with jurisdiction ${JSON.stringify(jurisdiction ?? "none")}, which can't be changed. Choose another title, or delete that namespace.`,
+    );
   let more = "The namespace keeps its keys.";
   let firstKey = "";
   const isEmpty = async (): Promise<boolean> => {
