@@ -18,7 +18,7 @@ import { filterMeaning } from "./filter-text";
 import { differs, existingJob, jobFromApi, unmanagedOf, type Job } from "./job";
 import { jobsPath, listJobs, scopeName, readJob, scopeOf } from "./job-api";
 import { destinationName, jobArgs, jobLabel, jobRules, type JobArgs } from "./job-args";
-import { isNewDestination, isDestinationMoved, checkJobLive, resolvedFields } from "./job-live";
+import { isNewDestination, destinationMove, checkJobLive, resolvedFields } from "./job-live";
 import type { OutputOptionsArgs } from "./output-options";
 import { lacksProof, assertTokenUsable, tokenFinding, proofError } from "./ownership";
 import { createJob, writeJob } from "./write-job";
@@ -30,7 +30,7 @@ import { LOCK } from "../runtime/locks";
 import { refusal } from "../runtime/program";
 import { defineResource } from "../runtime/resource";
 import { trimEnd } from "../basics/printable";
-import { isJsonObject, pick } from "../basics/json";
+import { isJsonObject, omitAbsent, pick } from "../basics/json";
 import { UNKNOWN } from "../runtime/engine-values";
 import type { Unmanaged } from "../runtime/unmanaged";
 
@@ -107,7 +107,7 @@ export const logpushJob = defineResource({
       computed: {
         destinationShown: shownDestination(args.destinationConf),
         // The destinations are secret, so a reviewer couldn't see the change otherwise.
-        ...(isDestinationMoved(args, olds) ? { destinationMoved: true } : {}),
+        ...omitAbsent({ destinationMoved: destinationMove(args, olds) }),
       },
       ...(due === undefined ? {} : { pendingWork: due }),
       ...(finding !== undefined && "reason" in finding
@@ -467,9 +467,11 @@ function credentialChange(
     );
     return undefined;
   }
-  return samePlace(declared, before)
-    ? `${jobLabel(name)}: the update writes the job, because the destination has new credentials. Its location stays the same.`
-    : undefined;
+  if (shownDestination(declared) !== shownDestination(before)) return undefined;
+  const where = samePlace(declared, before)
+    ? "Its location stays the same."
+    : "They may name another recipient of the log lines.";
+  return `${jobLabel(name)}: the update writes the job, because the destination has new credentials. ${where}`;
 }
 
 /** Whether two destinations differ only in what `destinationShown` hides. A mask of Cloudflare's matches anything. */

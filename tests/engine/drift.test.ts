@@ -1,7 +1,9 @@
 import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { buildDrift } from "../../provider/report/drift/build";
 import type { DriftedResource } from "../../provider/report/drift/model";
+import { reportDrift } from "../../provider/report";
 import { readPlan } from "../../provider/report/plan";
+import { storedValues } from "../kv/namespace-values";
 import type { Project } from "../support/engine";
 import { rawGet, rawSend } from "../support/operation";
 import { TOKEN } from "../support/scenario";
@@ -94,6 +96,36 @@ describe.each(surfaces())("on $name, the drift report's advice works:", (surface
     expect(await refreshedPlan()).toEqual([]);
   });
 
+  it("what it says wasn't compared, its instruction compares", async () => {
+    const declare = (verify: string): void => project.write(program({ KvEntries: [`verify: "${verify}",`] }));
+    declare("keys");
+    await project.ok("up", "--yes", "--skip-preview");
+    await project.age(120);
+    await writeValue(api, "flag/a", "theirs");
+    const { stdout } = await project.ok("preview", "--refresh", "--json", "--show-sames");
+    const report = buildDrift(readPlan(stdout));
+    expect(report.resources).toEqual([]);
+    expect(report.counts.uncompared).toBe(1);
+    const note = String(report.notes.find((each) => each.toString().startsWith("KvEntries own: ")));
+    const instruction = /set verify: "(\w+)", run `pulumi (\w+)`, then refresh again\.$/;
+    const [, verify = "", command = ""] = instruction.exec(note) ?? [];
+    expect(reportDrift([{ name: "plan", text: stdout }], "text").text).toContain(
+      "No manual change was found: 7 resources match the state, 1 compared only in part.",
+    );
+    const { stderr, text } = await project.ok("refresh", "--yes");
+    expect(text + stderr).toContain("KvEntries own: the values weren't compared. To compare keys and values");
+
+    declare(verify);
+    await project.ok(command, "--yes", "--skip-preview");
+    expect((await seenIn(api)).values).toEqual(["theirs", "2"]);
+    expect(await refreshedPlan()).toMatchObject([
+      { kind: "KvEntries", changes: [{ now: expect.anything() as unknown }] },
+    ]);
+    project.write(program());
+    await project.ok("up", "--refresh", "--yes", "--skip-preview");
+    expect(await seenIn(api)).toEqual(declared);
+  });
+
   it("its code keeps each change", async () => {
     await project.age(120);
     await changeEverything(api, declared);
@@ -103,7 +135,7 @@ describe.each(surfaces())("on $name, the drift report's advice works:", (surface
       expect(how.toString()).toBe("To keep the change, put this in the program");
       return [kind, code];
     });
-    project.write(program({ ...Object.fromEntries(kept), KvEntries: ['entries: { "flag/a": "1" },'] }));
+    project.write(program({ ...Object.fromEntries(kept), KvEntries: ['entries: { "flag/a": "changed" },'] }));
     await project.ok("up", "--refresh", "--yes", "--skip-preview");
     expect(await seenIn(api)).toEqual(changed);
     expect(await refreshedPlan()).toEqual([]);
@@ -116,7 +148,8 @@ interface Seen {
   readonly rule: { readonly id: string; readonly enabled: boolean };
   readonly job: { readonly id: number; readonly enabled: boolean };
   readonly namespace: { readonly id: string; readonly title: string };
-  readonly keys: readonly string[];
+  /** The values of the keys that the program declares. */
+  readonly values: readonly (string | undefined)[];
 }
 
 const KEYS = ["flag/a", "flag/b"];
@@ -144,15 +177,20 @@ async function seenIn(api: LocalApi): Promise<Seen> {
   const rule = own(rules.find(({ ref }) => ref.endsWith("/own")));
   const job = own(jobs.find(({ name }) => name.endsWith("own")));
   const namespace = own(namespaces.find(({ title }) => title.startsWith("sessions")));
-  const entries = own(namespaces.find(({ id }) => id === api.namespaces.existing)).entries;
   return {
     settings: { enabled, use_connection_url_path },
     policy: { id: policy.id, action: policy.action },
     rule: { id: rule.id, enabled: rule.enabled },
     job: { id: job.id, enabled: job.enabled },
     namespace: { id: namespace.id, title: namespace.title },
-    keys: KEYS.filter((key) => entries.some((each) => each.key === key)),
+    values: KEYS.map((key) => storedValues(api).get(key)),
   };
+}
+
+/** Writes a value of the shared namespace as someone else. */
+async function writeValue(api: LocalApi, key: string, value: string): Promise<void> {
+  const kv = `/accounts/${api.accounts.main}/storage/kv/namespaces/${api.namespaces.existing}`;
+  await rawSend(api, "PUT", `${kv}/bulk`, [{ key, value }]);
 }
 
 async function changeEverything(api: LocalApi, { policy, rule, job, namespace }: Seen): Promise<void> {
@@ -163,6 +201,7 @@ async function changeEverything(api: LocalApi, { policy, rule, job, namespace }:
   const rewritten = { ...current.rules.find(({ id }) => id === rule.id), enabled: false };
   const policyPath = `/zones/${shop}/page_shield/policies/${policy.id}`;
   const { result: found } = (await rawGet(api, policyPath)) as { result: object };
+  await writeValue(api, "flag/a", "changed");
   for (const [method, path, body] of [
     ["PUT", `/zones/${shop}/page_shield`, { use_connection_url_path: false }],
     ["PUT", policyPath, { ...found, action: "log" }],

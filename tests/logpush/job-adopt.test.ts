@@ -49,15 +49,15 @@ describe("when a job with the same name exists", () => {
   test.each<[string, Members]>([
     ["enabled: false → true", { enabled: false }],
     [
-      'destinationShown: "https://other.example.com" → "https://logs.example.com/in"',
+      'destinationShown: "https://other.example.com" → "https://logs.example.com/in?[secret]"',
       { destination_conf: "https://other.example.com" },
     ],
     [
-      'destinationShown: "https://logs.example.com/in, with different credentials" → "https://logs.example.com/in"',
+      'destinationShown: "https://logs.example.com/in?[secret], with another credential or tenant" → "https://logs.example.com/in?[secret]"',
       { destination_conf: "https://logs.example.com/in?header_Authorization=s3cret-of-others" },
     ],
     [
-      'destinationShown: "https://logs.example.com/elsewhere" → "https://logs.example.com/in"',
+      'destinationShown: "https://logs.example.com/elsewhere" → "https://logs.example.com/in?[secret]"',
       { destination_conf: "https://logs.example.com/elsewhere" },
     ],
     [

@@ -60,7 +60,7 @@ describe("edgeguard survey", () => {
       /^edgeguard: surveying 18 zones and 1 namespace: about 109 to 163 requests, at most 240 a minute/,
     );
     expect(stderr).toContain(
-      "shop.example: Remove or block 3 malicious scripts: https://stats-collect.example.com/c.js",
+      "shop.example: Remove or block 1 malicious script and 2 suspicious scripts: https://stats-collect.example.com/c.js (score 4)",
     );
     // Equal tasks of several zones are one row, with the code for all of them.
     expect(stderr).toMatch(
@@ -114,7 +114,7 @@ describe("edgeguard survey", () => {
     expect(shop).toMatchObject({
       name: { notReadable: "right", what: "Zone Read" },
       pageShield: { enabled: true },
-      scripts: { seen: 23, malicious: 3 },
+      scripts: { seen: 23, malicious: 1, suspicious: 2 },
       deployments: { notReadable: "right", what: "Zone WAF Read" },
       owasp: { notReadable: "right" },
       migration: { notReadable: "right", what: "Zone WAF Read" },
@@ -347,7 +347,7 @@ describe("edgeguard survey diff", () => {
     const { code, stdout } = await ground.survey("diff", "old/survey.json", "new/survey.json");
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /Worse \(2\):[^]*shop\.example: malicious script https:\/\/evil\.example\/x\.js: none -> seen on .*\n.*shop\.example: Logpush job "existing": new -> none/,
+      /Worse \(2\):[^]*shop\.example: malicious or suspicious script https:\/\/evil\.example\/x\.js: none -> seen on .*\n.*shop\.example: Logpush job "existing": new -> none/,
     );
     expect(stdout).toMatch(/Better \(1\):\n {2}blog\.example: Page Shield: off -> on/);
     const json = await ground.survey("diff", "old/survey.json", "new/survey.json", "--format", "json");

@@ -51,7 +51,7 @@ function summaryOf(file: string, { entries, malicious, unusable }: Proposals): s
       ? `${file} already covers all the scripts that were seen${malicious.length + unusable.length === 0 ? "" : ", except those listed below"}.`
       : `${file} has ${pluralize(entries.length, "new entry")} without an approval. Review and approve ${entries.length === 1 ? "it" : "each"}: fill in its "approval" line.`,
     malicious.length > 0 &&
-      `${pluralize(malicious.length, "malicious script")} not proposed: ${malicious.join(", ")}. Remove ${malicious.length === 1 ? "it" : "them"} from your pages.`,
+      `${pluralize(malicious.length, "malicious or suspicious script")} not proposed: ${malicious.join(", ")}. Remove ${malicious.length === 1 ? "it" : "them"} from your pages.`,
     unusable.length > 0 &&
       `${pluralize(unusable.length, "script")} not proposed, because the URL is invalid or contains a user name: ${unusable.join(", ")}.`,
   );

@@ -41,9 +41,9 @@ export function findProposals(
   const byUrl = new Map<string, InventoriedScript[]>();
   const malicious = new Set<string>();
   const unusable = new Set<string>();
-  for (const { seen, malicious: isMalicious } of newScripts(inventory, zones, threshold)) {
+  for (const { seen, isThreat } of newScripts(inventory, zones, threshold)) {
     const url = parseScriptUrl(seen.url);
-    if (isMalicious) malicious.add(seen.url);
+    if (isThreat) malicious.add(seen.url);
     else if (url === undefined || url.hasUser) unusable.add(seen.url);
     else byUrl.set(url.text, [...(byUrl.get(url.text) ?? []), seen]);
   }

@@ -56,7 +56,7 @@ export const RISKS: Readonly<Record<string, readonly Risk[]>> = {
         const isSame = ["action", "enabled", "expression", "value"].every(
           (name) => sameJson(before.inputs[name], next.inputs[name]) && !isOpen(next.inputs[name]),
         );
-        if (!mayBlock || isSame || (isNew(all.step) && adoptedBy(all) === undefined)) return undefined;
+        if (!mayBlock || isSame) return undefined;
         return words("may block scripts that the zone's pages load: the policy wasn't compared with them");
       },
     },
