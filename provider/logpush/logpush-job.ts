@@ -15,7 +15,7 @@ import {
 } from "./destination-text";
 import type { Filter } from "./filter";
 import { filterMeaning } from "./filter-text";
-import { differs, existingJob, jobFromApi, type Job } from "./job";
+import { differs, existingJob, jobFromApi, unmanagedOf, type Job } from "./job";
 import { jobsPath, listJobs, scopeName, readJob, scopeOf } from "./job-api";
 import { destinationName, jobArgs, jobLabel, jobRules, type JobArgs } from "./job-args";
 import { isNewDestination, destinationMove, checkJobLive, resolvedFields } from "./job-live";
@@ -32,6 +32,7 @@ import { defineResource } from "../runtime/resource";
 import { trimEnd } from "../basics/printable";
 import { isJsonObject, omitAbsent, pick } from "../basics/json";
 import { UNKNOWN } from "../runtime/engine-values";
+import type { Unmanaged } from "../runtime/unmanaged";
 
 const computed = z.object({
   lastComplete: z.string().exactOptional(),
@@ -403,6 +404,12 @@ export class LogpushJob extends logpushJob.base<LogpushJobArgs>() {
   /** The existing job that the resource adopted when it was created, and what adopting it changed. */
   declare readonly adopted: pulumi.Output<Adopted | undefined>;
 
+  /**
+   * Members of the job on Cloudflare that no argument of this version sets. Booleans and numbers are shown; a digest stands
+   * for any other value. Updates keep them.
+   */
+  declare readonly unmanaged: pulumi.Output<Unmanaged | undefined>;
+
   constructor(name: string, args: LogpushJobArgs, opts?: pulumi.CustomResourceOptions) {
     const { destination, destinationConf, ownershipChallenge, ...rest } = args;
     if (destination !== undefined && destinationConf !== undefined) {
@@ -486,6 +493,7 @@ function computedOutputs(
   allFields: readonly string[] | undefined,
 ): Computed {
   const { errorMessage, ...health } = job.health;
+  ctx.noteUnmanaged(unmanagedOf(args, job));
   return {
     ...health,
     ...(errorMessage === undefined ? {} : { errorMessage: ctx.api.quote(errorMessage) }),

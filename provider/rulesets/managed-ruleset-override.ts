@@ -10,6 +10,7 @@ import { LOCK } from "../runtime/locks";
 import { omitAbsent, canonicalJson, pick, sameJson, type JsonObject } from "../basics/json";
 import { defineResource } from "../runtime/resource";
 import { HIDDEN } from "../runtime/hidden";
+import type { Unmanaged } from "../runtime/unmanaged";
 import { warnBeforeMigration } from "./before-migration";
 import { compareLive } from "./compare-live";
 import { adoptionOf, chooseExisting, recordOnFailure, takeOver } from "./adoption";
@@ -78,7 +79,7 @@ import { isSamePlace, missingAnchor, placementOf, positionOnWrongSide } from "./
 import { defaultRef, REF_PREFIX, unfinishedRef } from "./refs";
 import { reconcileRule, currentRule, removeOrRestore } from "./reconcile";
 import { asDeclared } from "./skip";
-import type { ZoneRule } from "./wire";
+import { unmanagedOf, type ZoneRule } from "./wire";
 
 const args = z.object({
   zoneId: ID.zone,
@@ -341,6 +342,7 @@ export const managedRulesetOverride = defineResource({
     if (owned === undefined) return undefined;
     const { found, rule } = owned;
     const { deploys } = rule;
+    ctx.noteUnmanaged(unmanagedOf(rule));
     const managed = await readDeployedRuleset(ctx, state.accountId, rule);
     const isOtherRuleset = deploys !== undefined && deploys.rulesetId !== state.rulesetId;
     const versions: string[] = [];
@@ -704,6 +706,11 @@ export class ManagedRulesetOverride extends managedRulesetOverride.base<ManagedR
   declare readonly expansion: pulumi.Output<RulesetExpansion | undefined>;
   /** What the last change found out: what it changed for visitors, and what new versions of the ruleset change. */
   declare readonly impact: pulumi.Output<RulesetImpact | undefined>;
+  /**
+   * Members of the rule on Cloudflare that no argument of this version sets. Booleans and numbers are shown; a digest stands
+   * for any other value. Updates keep them.
+   */
+  declare readonly unmanaged: pulumi.Output<Unmanaged | undefined>;
 
   // eslint-disable-next-line @typescript-eslint/no-useless-constructor -- it has the type of the arguments
   constructor(name: string, args: ManagedRulesetOverrideArgs, opts?: pulumi.CustomResourceOptions) {

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { members } from "../basics/published";
 import { canonicalJson, isJsonObject, type JsonObject } from "../basics/json";
 import { compareText, truncate } from "../basics/words";
+import type { Unmanaged } from "./unmanaged";
 
 /**
  * What an operation finds out about a resource, as data. It travels as the input `impact`, which `check` adds to a new
@@ -42,6 +43,8 @@ export interface ImpactRecord {
   readonly skipped?: readonly string[];
   /** A digest of the arguments that the program made secret, keyed by the credential. */
   readonly secrets?: string;
+  /** Members of the existing object that no argument sets. */
+  readonly unmanaged?: Unmanaged;
 }
 
 /**
@@ -58,6 +61,7 @@ const base = z.object({
   seen: z.array(z.string()).readonly(),
   skipped: z.array(z.string()).readonly().exactOptional(),
   secrets: z.string().exactOptional(),
+  unmanaged: z.record(z.string(), z.union([z.boolean(), z.number(), z.string()])).exactOptional(),
 }) satisfies z.ZodType<ImpactRecord>;
 
 /** A record, with the members of the resource's type. */
