@@ -237,6 +237,6 @@ async function changeEverything(api: LocalApi, { policy, rule, job, namespace }:
     ["DELETE", `${kv}/${api.namespaces.existing}/values/${encodeURIComponent("flag/b")}`, undefined],
   ] as const) {
     const { success } = await rawSend(api, method, path, body);
-    if (success !== true) throw new Error(`${method} ${path} was refused`);
+    if (!success) throw new Error(`${method} ${path} was refused`);
   }
 }

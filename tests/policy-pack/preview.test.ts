@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LOCAL_ENGINE, startLocalApi, type LocalApi } from "edgeguard-local";
 import { edgePolicies } from "pulumi-edgeguard/policies";
@@ -34,7 +35,9 @@ async function begin(engine = LOCAL_ENGINE): Promise<void> {
     "edgeguard:baseUrl": api.url,
   });
 }
+const packs: string[] = [];
 afterEach(async () => {
+  for (const pack of packs.splice(0)) rmSync(pack, { recursive: true, force: true });
   await api.close();
   project.remove();
 });
@@ -96,8 +99,8 @@ onCli(
     const named = [...list.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name);
     const ours = `file:${join(REPOSITORY, "provider")}`;
     const dependencies = named.map((name) => [name, name === "pulumi-edgeguard" ? ours : "*"] as const);
-    const pack = join(project.dir, "pack");
-    mkdirSync(pack);
+    const pack = mkdtempSync(join(tmpdir(), "edgeguard-pack-")); // Outside of the project and its packages.
+    packs.push(pack);
     writeFileSync(join(pack, "PulumiPolicy.yaml"), "runtime: nodejs\n");
     writeFileSync(
       join(pack, "package.json"),
