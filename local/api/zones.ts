@@ -8,7 +8,11 @@ import { accounts } from "./seed";
 import type { Services } from "./services";
 import type { Zone } from "./state";
 
-/** Registers the routes for zones: https://developers.cloudflare.com/api/resources/zones/methods/list */
+/**
+ * Registers the routes for zones, and for the list of accounts:
+ * https://developers.cloudflare.com/api/resources/zones/methods/list,
+ * https://developers.cloudflare.com/api/resources/accounts/methods/list
+ */
 export function zoneRoutes(app: ApiRouter, { state, settings: { limits } }: Services): void {
   const query = z.object({
     page: z.coerce.number().pipe(z.int().min(1)).optional(),
@@ -29,6 +33,13 @@ export function zoneRoutes(app: ApiRouter, { state, settings: { limits } }: Serv
       const { items, info } = paginate(found, paging, limits);
       return ok(c, items.map(toWire), info);
     },
+  });
+  route(app, `${BASE_PATH}/accounts`, {
+    GET: (c) =>
+      ok(
+        c,
+        Object.entries(accounts).map(([name, id]) => ({ id, name, type: "standard" })),
+      ),
   });
   route(app, `${BASE_PATH}/zones/:zoneId`, { GET: (c) => ok(c, toWire(c.get("zone"))) });
 }

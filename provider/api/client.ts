@@ -20,6 +20,7 @@ import { quoteOwn, Quotes, type Seen } from "./quote";
 import { Redactor } from "./redact";
 import { hasTimedOut, outcomeOf, RETRY, retryAfterMs, retryDelayMs } from "./retry";
 import { adviceFor, cancelledError, lostReason } from "./wording";
+import { unknownZone, zonesSeen } from "./wrong-zone";
 
 /** Receives the client's log lines. Secrets are already removed from them. */
 export interface ApiLog {
@@ -155,6 +156,7 @@ export class EdgeApi {
   /** Aborts when `signal` or `closing` aborts. */
   readonly #stop: AbortSignal;
   readonly #logged = new Set<string>();
+  readonly #zonesSeen = new Map<string, Promise<string | undefined>>();
   #inFlight = 0;
   #sent = 0;
   /** Why a client with `patient: false` sends no more requests. */
@@ -276,11 +278,25 @@ export class EdgeApi {
     try {
       return await this.#sendWithRetries(request, history);
     } catch (failure) {
-      const error = withCredentialAdvice(failure, this.#options.credential, this.#options.call?.()?.purpose);
+      const advised = withCredentialAdvice(
+        failure,
+        this.#options.credential,
+        this.#options.call?.()?.purpose,
+      );
+      const error = await this.#withZones(advised, request.path);
       if (!history.uncertain) throw error;
       if (error instanceof CancelledError) throw cancelledError(request.what, "unknown");
       throw error instanceof ApiError ? new ApiError({ ...error.init, outcome: "unknown" }) : error;
     }
+  }
+
+  /** Adds the zones that the token can see to an error about a zone that doesn't exist. Lists them once. */
+  async #withZones(error: unknown, path: string): Promise<unknown> {
+    const zone = unknownZone(error, path);
+    if (zone === undefined || !(error instanceof ApiError)) return error;
+    const seen = this.#zonesSeen.get(zone) ?? zonesSeen(this, zone);
+    this.#zonesSeen.set(zone, seen);
+    return new ApiError({ ...error.init, alternatives: await seen });
   }
 
   /** Logs a warning about a response. */

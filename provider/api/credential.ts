@@ -124,7 +124,7 @@ function forbidden(error: ApiError, credential: Credential | undefined): string 
   const { method, path, entitlement = "the feature" } = error.init;
   const permission = permissionFor(method, path);
   const isToken = credential?.kind !== "key";
-  const who = `${isToken ? "The token" : "The user"} from ${credential?.origin ?? ""}`;
+  const who = `${isToken ? "token" : "user"} from ${credential?.origin ?? ""}`;
   const [, scope = "call"] = /^\/(zone|account)s\//.exec(path) ?? [];
   const lacks =
     permission === undefined
@@ -135,10 +135,10 @@ function forbidden(error: ApiError, credential: Credential | undefined): string 
     ? "Edit the token's permissions and resources in the dashboard, under API Tokens."
     : "Give the user a role that includes the permission, or use a token.";
   if (!isUnauthenticated(error)) {
-    if (/\/logpush\//.test(path)) return `${who} ${lacks}. ${fix}`; // Every plan has Logpush.
-    return `${who} ${lacks}, or the plan doesn't include ${entitlement}. ${fix} If the token has the permission, upgrade the plan.`;
+    if (/\/logpush\//.test(path)) return `The ${who} ${lacks}. ${fix}`; // Every plan has Logpush.
+    return `The plan doesn't include ${entitlement}, or the ${who} ${lacks}. Check the plan, and upgrade it if needed. Otherwise, the permission is missing. ${fix}`;
   }
   return works
-    ? `${who} works for other requests in this run, but ${lacks}. ${fix}`
-    : `${who} ${lacks}, or is no longer valid. ${fix}`;
+    ? `The ${who} works for other requests in this run, but ${lacks}. ${fix}`
+    : `The ${who} ${lacks}, or is no longer valid. ${fix}`;
 }

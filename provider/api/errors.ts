@@ -36,6 +36,8 @@ export interface ApiErrorInit {
   readonly detail?: string;
   /** What to do next, as a sentence. */
   readonly advice?: string | undefined;
+  /** What exists instead of what wasn't found, as a sentence. */
+  readonly alternatives?: string | undefined;
   /** The feature that the plan must include. */
   readonly entitlement?: string | undefined;
   readonly attempts?: number;
@@ -142,5 +144,6 @@ function sentence(init: ApiErrorInit): string {
   if (init.requestId !== undefined) parts.push(`request ID ${escapeInvisible(init.requestId)}`);
   const unknown =
     init.outcome === "unknown" && !isRead(init) ? " Cloudflare may have applied the change." : "";
-  return `${parts.join(", ")}.${unknown}${init.advice === undefined ? "" : ` ${init.advice}`}`;
+  const next = [init.advice, init.alternatives].flatMap((each) => (each === undefined ? [] : ` ${each}`));
+  return `${parts.join(", ")}.${unknown}${next.join("")}`;
 }

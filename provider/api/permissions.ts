@@ -78,7 +78,11 @@ interface ResourcePermissions {
 export const RESOURCE_PERMISSIONS = {
   PageShieldSettings: of([PAGE_SHIELD]),
   PageShieldPolicy: of([PAGE_SHIELD]),
-  ManagedRulesetOverride: of([ZONE_WAF], [ACCOUNT_RULESETS]),
+  ManagedRulesetOverride: of(
+    [ZONE_WAF],
+    [ACCOUNT_RULESETS],
+    "With Zone Read, the preview of a create also tells whether the zone's plan includes the ruleset.",
+  ),
   WafMigration: of(
     [ZONE_WAF],
     [FIREWALL_SERVICES, PAGE_RULES],

@@ -14,8 +14,11 @@ export function register(program: Command, io: Io): void {
       "write a Pulumi program for the existing objects in zones and an account, and a file that imports them into a stack; only reads from the API",
     )
     .addOption(
-      new Option("--zone <id...>", "zones to import Page Shield, managed rulesets and Logpush jobs from")
-        .argParser(hexIds)
+      new Option(
+        "--zone <zone...>",
+        "IDs or names of the zones to import Page Shield, managed rulesets and Logpush jobs from",
+      )
+        .argParser(zonesGiven)
         .default([], "none"),
     )
     .addOption(
@@ -79,7 +82,7 @@ const OF_ACCOUNTS: readonly Product[] = ["logpush", "kv"];
 function refuseContradictions(options: ImportOptions): void {
   const { zone, account, only, withValues } = options;
   if (zone.length === 0 && account === undefined && !asksForNamespaces(options))
-    throw new UsageError("nothing to import. Pass --zone <id>, --account <id>, or both.");
+    throw new UsageError("nothing to import. Pass --zone <zone>, --account <id>, or both.");
   const possible = [
     ...(zone.length === 0 ? [] : OF_ZONES),
     ...(account === undefined ? [] : OF_ACCOUNTS),
@@ -88,7 +91,7 @@ function refuseContradictions(options: ImportOptions): void {
   const impossible = only?.find((product) => !possible.includes(product));
   if (impossible !== undefined)
     throw new UsageError(
-      `--only ${impossible} needs a zone${OF_ACCOUNTS.includes(impossible) ? " or an account" : ""}. Pass --zone <id>.`,
+      `--only ${impossible} needs a zone${OF_ACCOUNTS.includes(impossible) ? " or an account" : ""}. Pass --zone <zone>.`,
     );
   if (options.language === "yaml" && options.for === "dynamic")
     throw new UsageError(`--language yaml: ${CLASSES} Pass --for plugin.`);
@@ -98,8 +101,9 @@ function refuseContradictions(options: ImportOptions): void {
     );
 }
 
-function hexIds(text: string, before: readonly string[]): readonly string[] {
-  return [...before, hexId(text)];
+function zonesGiven(text: string, before: readonly string[]): readonly string[] {
+  // A name has a dot, so anything else was meant as an ID.
+  return [...before, /^[^\s./]+(\.[^\s./]+)+$/.test(text) ? text : hexId(text)];
 }
 
 function projectName(text: string): string {

@@ -47,6 +47,11 @@ export function register(program: Command, io: Io): void {
     .option("--hosts <hosts>", "only scripts on these hosts, comma-separated; default: all")
     .option("--owner <owner>", "the person or team responsible for the new scripts")
     .option("--justification <text>", "why the pages need the new scripts")
+    .option(
+      "--pin-hashes",
+      "also fill in the hash of a script whose URL names no version, although its vendor may change it at any time",
+      false,
+    )
     .addOption(threshold())
     .addHelpText("after", PROPOSE_HELP)
     .action((options: Propose.ProposeOptions) => propose().proposeEntries(io, options));
@@ -61,12 +66,15 @@ const zones = (): Option =>
     .makeOptionMandatory();
 
 const threshold = (): Option =>
-  new Option("--threshold <score>", "scores below this are malicious")
+  new Option(
+    "--threshold <score>",
+    "scores below this are findings: malicious below 10, otherwise suspicious",
+  )
     .argParser(wholeNumber(1, 100))
     .default(50);
 
 const CHECK_HELP = `
-Findings fail the check. A script is a finding if it's new or malicious (approved or not), if its entry isn't approved, if its approval has ended or soon will, or if its content doesn't match the expected hash. A zone is a finding if it can't be read, if Page Shield is off, or if Page Shield has seen nothing on its pages. Notices don't fail the check: an approved script that wasn't seen, or that has no justification or owner.
+Findings fail the check. A script is a finding if it's new, if it's malicious or suspicious (approved or not, unless its entry says falsePositive), if its entry isn't approved, if its approval has ended or soon will, or if its content doesn't match the expected hash. A zone is a finding if it can't be read, if Page Shield is off, or if Page Shield has seen nothing on its pages, ever or for more than seven days. Notices don't fail the check: an approved script that wasn't seen, or that has no justification or owner.
 
 For each element of PCI DSS 4.0.1, requirements 6.4.3 and 11.6.1, the evidence says whether this check supports it fully, partly or not at all.
 
@@ -76,8 +84,8 @@ Example:
   $ edgeguard inventory check --zone 0da42c8d2132a9ddaf714f9e7c920711 --hosts checkout.shop.example --evidence evidence`;
 
 const PROPOSE_HELP = `
-To approve an entry, fill in its "approval" line with who approved it and when, and have that change reviewed. Malicious scripts
-aren't proposed.
+To approve an entry, fill in its "approval" line with who approved it and when, and have that change reviewed. Malicious and
+suspicious scripts aren't proposed.
 
 Exit codes: 0 added, or nothing to add; 1 failed, the file is unchanged; 2 usage error; 130 interrupted (Ctrl-C).
 

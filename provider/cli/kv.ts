@@ -80,7 +80,7 @@ function registerKey(kv: Command, io: Io): void {
     );
 
   onData(key.command("list"))
-    .description("print keys as a JSON array of { name, expiration? }")
+    .description("print keys as a JSON array of { name, expiration?, metadata? }")
     .option("--prefix <text>", "only keys with this prefix")
     .addHelpText("after", example("kv key list --binding CATALOG --prefix product/"))
     .action((options: KvOptions) => keys().listKeys(io, options));
@@ -133,7 +133,7 @@ function inProject(command: Command): Command {
     .option("--env <name>", "an environment in the configuration file")
     .option(
       "--account-id <id>",
-      "the account; default: account_id in the configuration file, else CLOUDFLARE_ACCOUNT_ID",
+      "the account; default: account_id in the configuration file, else CLOUDFLARE_ACCOUNT_ID, else the token's only account",
       hexId,
     )
     .option("--config <path>", "the configuration file; default: the nearest wrangler.toml, .json or .jsonc");

@@ -66,11 +66,13 @@ async function readEverything(
 ): Promise<ImportedParts> {
   const inventory = new Inventory(host, (line) => status.show(line));
   const wants = (product: Product): boolean => options.only?.includes(product) ?? true;
-  const zones: Zone[] = [];
-  for (const id of new Set(options.zone)) {
-    status.show(`reading zone ${id}`);
-    zones.push(await readZone(host, id));
+  const byId = new Map<string, Zone>();
+  for (const given of new Set(options.zone)) {
+    status.show(`reading zone ${given}`);
+    const zone = await readZone(host, given, options.account);
+    byId.set(zone.id, zone);
   }
+  const zones = [...byId.values()];
   const accounts = accountsOf(host, options, zones);
   const ofRulesets: string[] = [];
   for (const zone of zones) {

@@ -49,17 +49,22 @@ function installed(folder: string, name: string): string | undefined {
 export function installCommands(folder: string, { surface, language }: Target): readonly string[] {
   const isMissing = (name: string): boolean => installed(folder, name) === undefined;
   const needsClasses = language === "typescript" && isMissing(PACKAGES[surface]);
-  const tools = needsClasses ? ["@pulumi/pulumi", "typescript", "ts-node"] : [];
-  if (surface === "dynamic")
-    return needsClasses ? [`npm install ${[PACKAGES.dynamic, ...tools].join(" ")}`] : [];
-  const packages = [...(isMissing(PLUGIN) ? [PLUGIN] : []), ...tools];
+  const isPlugin = surface === "plugin";
+  const packages = [
+    ...(isPlugin && isMissing(PLUGIN) ? [PLUGIN] : []),
+    ...(!isPlugin && needsClasses ? [PACKAGES.dynamic] : []),
+    ...(needsClasses ? ["@pulumi/pulumi", "typescript", "ts-node"] : []),
+  ];
   // In a directory without a package.json, npm would install into a parent directory.
   const prefix = existsSync(join(folder, "package.json")) ? "" : "--prefix . ";
   return [
     ...(packages.length === 0 ? [] : [`npm install ${prefix}${packages.join(" ")}`]),
-    ...(needsClasses ? [`pulumi package add ${pluginFolder(folder)}/${PLUGIN}`] : []),
+    ...(isPlugin && needsClasses ? [`pulumi package add ${withDot(pluginFolder(folder))}`] : []),
   ];
 }
+
+/** Pulumi looks for a path without a leading dot in its registry. */
+const withDot = (path: string): string => (path.startsWith(".") ? path : `./${path}`);
 
 /** Returns the directory in which the plugin is or will be installed, relative to the program's directory. */
 export function pluginFolder(folder: string): string {

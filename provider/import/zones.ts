@@ -1,5 +1,7 @@
 import type { Host } from "../runtime/host";
 import { readZoneDetails } from "../api/zone";
+import { ID } from "../runtime/fields";
+import { zoneNamed } from "../terminal/zones";
 import { oneLine } from "./names";
 
 /** An account to read. */
@@ -24,8 +26,15 @@ export interface Zone {
   readonly accountId: string | undefined;
 }
 
-/** Reads a zone's name and account. If the token lacks Zone Read, messages use the zone's ID. */
-export async function readZone(host: Host, id: string): Promise<Zone> {
+/**
+ * Reads a zone's name and account. If the token lacks Zone Read, messages use the zone's ID.
+ *
+ * @param given the zone's ID or name.
+ */
+export async function readZone(host: Host, given: string, account: string | undefined): Promise<Zone> {
+  const id = ID.is(given)
+    ? given.toLowerCase()
+    : (await zoneNamed(host.api, given, { option: "--zone", account })).id;
   const details = await readZoneDetails(host.api, id);
   const name = oneLine(details.name ?? "") || undefined;
   return { id, name, what: `zone ${name ?? id}`, accountId: details.accountId };

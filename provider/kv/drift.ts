@@ -3,6 +3,7 @@ import type { Context } from "../runtime/lifecycle";
 import { hidesKeys, subjectOf, type NamespaceAddress } from "./address";
 import { formatNumber } from "../limits/workers";
 import { digest, FOREIGN, quoteKeys, UNCERTAIN, type RecordedEntry } from "./entry";
+import { uncompared } from "./impact";
 import { mayHaveExpired, listKeys, type ListedKey, sameListed } from "./listing";
 import { canonicalJson } from "../basics/json";
 import { firstOf, pluralize } from "../basics/words";
@@ -12,6 +13,8 @@ import { readValues } from "./values";
 
 export interface Verification extends NamespaceAddress {
   readonly verify?: "keys" | "values" | "none" | undefined;
+  /** The size of all values. */
+  readonly bytes?: number;
   /** When the last entry was written, in Unix seconds. */
   readonly writtenAt: number;
 }
@@ -28,8 +31,14 @@ export async function driftOf(
   const listed = new Map<string, ListedKey>();
   for await (const key of listKeys(ctx.api, state)) if (manifest.has(key.name)) listed.set(key.name, key);
   const now = ctx.api.now() / 1000;
+  const who = subjectOf(ctx, state.namespaceId);
   // Neither a listing nor a read is guaranteed to show our own writes yet.
-  if (now - state.writtenAt < KV.CONSISTENCY_SECONDS) return undefined;
+  if (now - state.writtenAt < KV.CONSISTENCY_SECONDS) {
+    ctx.say.warn(
+      `${who}: nothing was compared, because the keys were written less than ${KV.CONSISTENCY_SECONDS} seconds ago. Refresh again later.`,
+    );
+    return undefined;
+  }
 
   const unlisted: string[] = [];
   const changed: string[] = [];
@@ -43,7 +52,9 @@ export async function driftOf(
   // An incomplete listing doesn't prove that a key is missing. A read of the key does.
   const existing = new Set(await existingOf(ctx, state, unlisted));
   const missing = unlisted.filter((key) => !existing.has(key));
-  if (state.verify === "values") {
+  const omitted = uncompared({ ...state, keys: manifest.size });
+  if (omitted !== undefined) ctx.say.info(`${who}: ${omitted}.`);
+  else {
     const differing = new Set(changed);
     const keys = [...listed.keys()].filter((key) => !differing.has(key));
     changed.push(...(await changedValues(ctx, state, manifest, keys)));

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { JsonObject } from "../basics/json";
 import { pluralize } from "../basics/words";
 import { formatNumber } from "../limits/workers";
 import { LISTED, type Listed, type ImpactRecord, type RecordShape } from "../runtime/impact";
@@ -44,6 +45,17 @@ export const SEEN = {
   prunedKeys: "prunedKeys",
   existingNamespace: "existingNamespace",
 } as const;
+
+/** Up to here, a refresh compares values by default: that takes at most ten requests, and memory for as many bytes. */
+const COMPARED = { keys: 1_000, bytes: 1024 * 1024 };
+
+/** Returns what a refresh of these entries doesn't compare, and how to compare it. Undefined if it compares everything. */
+export function uncompared({ verify, keys, bytes }: JsonObject): string | undefined {
+  const isSmall = Number(keys ?? 0) <= COMPARED.keys && Number(bytes ?? 0) <= COMPARED.bytes;
+  if (verify === "values" || (verify === undefined && isSmall)) return undefined;
+  const what = verify === "none" ? "nothing was compared" : "the values weren't compared";
+  return `${what}. To compare keys and values, set verify: "values", run \`pulumi up\`, then refresh again`;
+}
 
 /** @param who the beginning of each message, such as `KvEntries products`. */
 export function entriesMessages(found: unknown, who: string): Record<"infos" | "warnings", string[]> {

@@ -72,6 +72,7 @@ const args = z.object({
 const computed = z.object({
   manifest: z.string(),
   writtenAt: z.number(),
+  bytes: z.number().exactOptional(),
   // `digest` is the declared digest, unless a write was interrupted. `drift` is what a refresh found.
   digest: z.string().exactOptional(),
   drift: z.string().exactOptional(),
@@ -436,9 +437,10 @@ export interface KvEntriesArgs {
   readonly maxOwnDeletes?: pulumi.Input<number>;
   /**
    * What a refresh compares. `"keys"` lists the namespace and compares keys, expirations and metadata. `"values"` also reads
-   * the values, with one request per 100 keys. `"none"` compares nothing. Updates in place. Changing it alone writes nothing.
+   * the values, with one request per 100 keys, and one more for each value that isn't text. `"none"` compares nothing. A
+   * refresh and the drift report say what wasn't compared. Updates in place. Changing it alone writes nothing.
    *
-   * @defaultValue `"keys"`
+   * @defaultValue `"values"` for up to 1,000 keys with up to 1 MiB of values, otherwise `"keys"`
    */
   readonly verify?: pulumi.Input<LiteralUnion<"keys" | "values" | "none">>;
 }

@@ -15,6 +15,7 @@ import { pluralize } from "../basics/words";
 import { CompositeId } from "../runtime/composite-id";
 import { ID, adopt, type Adopt, type LiteralUnion } from "../runtime/fields";
 import { LOCK } from "../runtime/locks";
+import type { Unmanaged } from "../runtime/unmanaged";
 import { SEEN } from "./impact";
 
 const args = z.object({
@@ -71,7 +72,9 @@ export const kvNamespace = defineResource({
     // Whether the title is free by then depends only on the order of operations in the program.
     if (ctx.holding(existing.id) === "changing")
       ctx.say.warn(`KvNamespace: ${renamePending(args, existing)}`);
-    else return { ...(await decideAdoption(ctx, args, existing)), ...looked };
+    // Its replacement in another jurisdiction comes after its deletion.
+    else if (!isOwn(ctx, args, existing.id) || existing.jurisdiction === args.jurisdiction)
+      return { ...(await decideAdoption(ctx, args, existing)), ...looked };
     return looked;
   },
 
@@ -156,6 +159,7 @@ export const kvNamespace = defineResource({
     const what = `Reading namespace ${id}`;
     const path = `${namespacesPath(state.accountId)}/${id}`;
     const found = await ctx.api.get(path, { what, schema: namespaceRecord });
+    ctx.noteUnmanaged(found.extra ?? {});
     const isImport = state.title === "";
     // What isn't declared is left alone: changing it would replace the namespace. Its type is checked by the next preview.
     if (found.jurisdiction !== undefined && (isImport || state.jurisdiction !== undefined))
@@ -292,6 +296,12 @@ export class KvNamespace extends kvNamespace.base<KvNamespaceArgs>() {
   /** The declared value of `preview`, because the output of an unset argument is unknown in every preview. */
   readonly #preview: KvNamespaceArgs["preview"];
 
+  /**
+   * Members of the namespace on Cloudflare that no argument of this version sets. Booleans and numbers are shown; a digest stands
+   * for any other value. Updates keep them.
+   */
+  declare readonly unmanaged: pulumi.Output<Unmanaged | undefined>;
+
   constructor(name: string, args: KvNamespaceArgs, opts?: pulumi.CustomResourceOptions) {
     super(name, args, opts);
     this.#preview = args.preview;
@@ -332,6 +342,11 @@ function declarationOf(ctx: Context, { accountId, title, preview }: Address): { 
   return ctx.once(key, () => ({ isRedeclared: false }));
 }
 
+/** Whether the namespace is the resource's own, which it replaces. */
+function isOwn(ctx: Context, args: Declared, id: string): boolean {
+  return declarationOf(ctx, args).isRedeclared && ctx.holding(id) === undefined;
+}
+
 /** Warns if the account is at its namespace limit. It's not an error, because Cloudflare raises the limit on request. */
 function warnOfFullAccount(ctx: Context, { accountId, title, preview }: Address, existing: number): void {
   const created = ctx.once(`new namespaces of ${accountId}`, () => new Set<string>());
@@ -355,14 +370,11 @@ async function decideAdoption(
 ): Promise<Pick<Findings, "adopts">> {
   const title = JSON.stringify(fullTitle(args.title, args.preview));
   if (ctx.holding(id) === "changing") throw new AdoptionError(renamePending(args, { id }));
-  const isReplaced = declarationOf(ctx, args).isRedeclared && ctx.holding(id) === undefined;
-  if (args.jurisdiction !== jurisdiction) {
-    if (isReplaced) return {}; // The engine deletes it first.
-    if (args.jurisdiction !== undefined)
-      throw new AdoptionError(
-        `Namespace ${title} already exists (${id}) with jurisdiction ${JSON.stringify(jurisdiction ?? "none")}, which can't be changed. Choose another title, or delete that namespace.`,
-      );
-  }
+  const isReplaced = isOwn(ctx, args, id);
+  if (args.jurisdiction !== undefined && args.jurisdiction !== jurisdiction)
+    throw new AdoptionError(
+      `Namespace ${title} already exists (${id}) with jurisdiction ${JSON.stringify(jurisdiction ?? "none")}, which can't be changed. Choose another title, or delete that namespace.`,
+    );
   let more = "The namespace keeps its keys.";
   let firstKey = "";
   const isEmpty = async (): Promise<boolean> => {
@@ -410,12 +422,15 @@ async function namespacesOf(ctx: Context, account: string): Promise<Map<string, 
 
 /** @throws If the namespace lists keys that this operation didn't delete. */
 async function refuseUnlessEmpty(ctx: Context, account: string, id: string, title: string): Promise<void> {
-  const left = await countKeys(ctx, account, id);
+  // One page is enough: the keys of a large namespace take minutes to count.
+  const left = await countKeys(ctx, account, id, KV.MAX_KEYS_PER_PAGE);
   if (left.count === 0) return;
   const names = left.first.map((name) => JSON.stringify(name)).join(", ");
+  const least = left.count === KV.MAX_KEYS_PER_PAGE ? "at least " : "";
   throw new Error(
-    `Namespace ${JSON.stringify(title)} (${id}) still has ${pluralize(left.count, "key")}: ${names}${left.count > left.first.length ? ", …" : ""}. ` +
+    `Namespace ${JSON.stringify(title)} (${id}) still has ${least}${pluralize(left.count, "key")}: ${names}${left.count > left.first.length ? ", …" : ""}. ` +
       "Deleting the namespace would also delete its keys. Delete them first, or set forceDestroy: true and run `pulumi up` before you destroy. " +
+      "To keep the namespace without managing it, run `pulumi state delete '<URN>'`; `pulumi stack --show-urns` lists the URNs. " +
       `Keys that were just deleted elsewhere may be listed for up to ${KV.CONSISTENCY_SECONDS} s.`,
   );
 }

@@ -63,6 +63,10 @@ export const MANAGED_RULES = {
   SCORE_THRESHOLDS: { low: 60, medium: 40, high: 25 },
   /** The maximum number of rulesets per page (`GET /zones/{zone_id}/rulesets`). */
   MAX_RULESETS_PER_PAGE: 50,
+  /** The Cloudflare Managed Free Ruleset, the only one that free zones can deploy. */
+  FREE_RULESET_ID: "77454fe2d30c4220b5701f6fdfb893ba",
+  /** The plans that include the other managed rulesets: https://developers.cloudflare.com/waf/managed-rules/#available-managed-rulesets */
+  PLANS: ["pro", "business", "enterprise"],
   /** Our own limit. A longer default `ref` is replaced by a digest. */
   MAX_DEFAULT_REF_CHARACTERS: 120,
 } as const;

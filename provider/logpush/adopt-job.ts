@@ -2,7 +2,7 @@ import { adopt, RENAME_HINT } from "../runtime/adoption";
 import { changesInWords, changesOf } from "../runtime/changes";
 import type { Context, Findings } from "../runtime/lifecycle";
 import { omit, ownMember, sameJson, type JsonObject } from "../basics/json";
-import { samePlace, shownDestination } from "./destination-text";
+import { hidesCredentials, samePlace, shownDestination } from "./destination-text";
 import { scopeName, scopeOf } from "./job-api";
 import { jobLabel, type JobArgs } from "./job-args";
 import { hasSameIdentity, jobFromApi, type Job } from "./job";
@@ -63,10 +63,14 @@ export function adoptionOf(
 function shownJob(args: JobArgs, job: Job, allFields: readonly string[] | undefined): JsonObject {
   const exists = jobFromApi(args, job, { allFields, strict: true });
   const names = Object.keys({ ...args, ...exists }).filter((name) => !SECRETS.includes(name));
-  const [shown, declared] = [exists, args].map((each) => shownDestination(each.destinationConf));
-  const isElsewhere = exists.destinationConf !== args.destinationConf;
-  const isSamePlace = samePlace(exists.destinationConf, args.destinationConf);
-  const how = isSamePlace ? "with different credentials" : "in a different location";
+  const { destination } = job;
+  // Cloudflare may mask a credential. If it shows none, the job may have none, and the program adds one.
+  const isHidden = destination === "" || hidesCredentials(destination);
+  const isSamePlace = isHidden || samePlace(destination, args.destinationConf);
+  const found = isSamePlace ? exists.destinationConf : destination;
+  const [shown, declared] = [found, args.destinationConf].map(shownDestination);
+  const isElsewhere = found !== args.destinationConf;
+  const how = isSamePlace ? "with different credentials" : "with another credential or tenant";
   const differs = isElsewhere && shown === declared ? `${shown}, ${how}` : shown;
   // A declared property that the job lacks is a change as well, so its name must be included.
   const members = Object.fromEntries(names.map((name) => [name, ownMember(exists, name)]));

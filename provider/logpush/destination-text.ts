@@ -183,7 +183,7 @@ export function shownDestination(text: string): string {
   );
   const isShown = ([name, value]: readonly [string, string]): boolean =>
     kindOfParameter(parsed, name) === "location" && !isMaskedAddress(value);
-  const parameters = locationParameters(parsed);
+  const parameters = placeParameters(parsed);
   const query = [
     ...parameters.filter(isShown).map(([name, value]) => `${name}=${encodedFolder(value)}`),
     // The name of an unknown parameter may be the rest of a credential that contains an unencoded `&`.
@@ -226,6 +226,11 @@ function secretsOfDestination(text: string): string[] {
   return parts.flatMap(spellings).filter((secret) => !/^(true|false|\d{1,4})$/.test(secret));
 }
 
+/** Whether nobody can guess all of the destination's secrets. */
+export function hasLongSecret(text: string): boolean {
+  return !hidesCredentials(text) && secretsOfDestination(text).some((secret) => secret.length >= 16);
+}
+
 const SECRET_NAME = /^header_|key|token|secret|sig|pass|auth|cred/i;
 
 /**
@@ -262,6 +267,21 @@ function locationParameters(parsed: ParsedDestination): ParsedDestination["param
     .map(([name, value]) => [name, comparable(name, value)] as const)
     .filter(([name, value]) => value !== "false" || ownMember(parameters, name)?.flag !== true)
     .sort(([a, one], [b, other]) => compareText(a, b) || compareText(one, other));
+}
+
+/**
+ * Returns the parameters that say where the logs go, and whose they are there: the host of an endpoint belongs to many
+ * customers, and its credential names one of them. A bucket belongs to one customer, whatever the credential.
+ */
+function placeParameters(parsed: ParsedDestination): ParsedDestination["parameters"] {
+  if (schemeOf(parsed).place === "bucket") return locationParameters(parsed);
+  const { parameters, userInfo = "" } = parsed;
+  const credentials = parameters.filter(([name]) => kindOfParameter(parsed, name) === "credential");
+  const user = userInfo === "" ? [] : [["", userInfo] as const];
+  return [
+    ...locationParameters(parsed),
+    ...[...credentials, ...user].map(([name, value]) => [name, decoded(value)] as const).sort(),
+  ];
 }
 
 /** Returns the text as written and decoded. For `Bearer abc-123` and `base64:abc-123`, also `abc-123` alone. */
@@ -329,17 +349,22 @@ export function sameAddress(a: string, b: string): boolean {
   return addressesAgree(left, right, matches);
 }
 
-/** Whether two destinations are the same location. Only credentials may differ. */
+/**
+ * Whether two destinations are the same location, and the same recipient there. Only a bucket's credentials may differ.
+ * A masked credential of an endpoint may be anyone's.
+ */
 export function samePlace(a: string, b: string): boolean {
   const [left, right] = [parseDestination(a), parseDestination(b)];
   if (left === undefined || right === undefined) return a === b;
-  const [ones, others] = [locationParameters(left), locationParameters(right)];
+  const [ones, others] = [placeParameters(left), placeParameters(right)];
+  const agree = (name: string, one: string, other: string): boolean =>
+    kindOfParameter(left, name) === "location" ? matches(one, other) : one === other;
   return (
     addressesAgree(left, right, matches) &&
     ones.length === others.length &&
     ones.every(([name, value], index) => {
       const [its = "", itsValue = ""] = others[index] ?? [];
-      return name === its && matches(value, itsValue);
+      return name === its && agree(name, value, itsValue);
     })
   );
 }

@@ -1,11 +1,12 @@
 import { isNotFound } from "../api/errors";
 import { firstOf, pluralize } from "../basics/words";
+import { keyedDigest } from "../runtime/impact";
 import type { Context, Findings } from "../runtime/lifecycle";
 import { nearest } from "../basics/nearest";
 import { sameJson, type JsonObject } from "../basics/json";
 import { adoptionOf, findJobToAdopt } from "./adopt-job";
 import { DATASETS, isDocumentedFor, typesOf } from "./dataset-fields";
-import { sameAddress, samePlace } from "./destination-text";
+import { hasLongSecret, sameAddress, samePlace } from "./destination-text";
 import { fieldIssues, unknownField } from "./filter-fields";
 import { parseFilter } from "./filter-read";
 import type { Job } from "./job";
@@ -162,10 +163,15 @@ export function isNewDestination(args: JobArgs, olds: JsonObject): boolean {
   return !isSameJob(args, olds) || typeof before !== "string" || !sameAddress(before, args.destinationConf);
 }
 
-/** Whether the declared destination is a different location from the recorded one. Credentials are ignored. */
-export function isDestinationMoved({ destinationConf }: JobArgs, olds: JsonObject): boolean {
+/**
+ * Returns a digest of the change if the declared destination is another location or recipient than the recorded one.
+ * The recorded secret is its key: whoever doesn't have that can't find out the new one by guessing, and the digest is
+ * the same with every API token. True if the recorded secret could be guessed itself.
+ */
+export function destinationMove({ destinationConf }: JobArgs, olds: JsonObject): string | true | undefined {
   const before = olds["destinationConf"];
-  return typeof before === "string" && !samePlace(before, destinationConf);
+  if (typeof before !== "string" || samePlace(before, destinationConf)) return undefined;
+  return hasLongSecret(before) ? keyedDigest(before, destinationConf) : true;
 }
 
 /** Returns why the API lists no fields for the dataset. Undefined unless the reason is certain. */

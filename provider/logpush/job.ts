@@ -71,6 +71,13 @@ export const wireJob = z
     raw,
   }));
 
+/** Returns the members of the job and of its output options that no argument sets. */
+export function unmanagedOf({ outputOptions }: JobArgs, { raw }: Job): JsonObject {
+  const options = omit(unknownOptions(raw["output_options"]), Object.keys(outputOptions?.extra ?? {}));
+  const named = Object.entries(options).map(([name, option]) => [`output_options.${name}`, option] as const);
+  return { ...omit(raw, JOB_MEMBERS), ...Object.fromEntries(named) };
+}
+
 /** Whether an existing job has the declared name, dataset and kind. */
 export function hasSameIdentity({ name, dataset, kind }: JobArgs, job: Job): boolean {
   return job.name === name && job.dataset === dataset && job.kind === kind;

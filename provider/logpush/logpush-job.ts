@@ -15,10 +15,10 @@ import {
 } from "./destination-text";
 import type { Filter } from "./filter";
 import { filterMeaning } from "./filter-text";
-import { differs, existingJob, jobFromApi, type Job } from "./job";
+import { differs, existingJob, jobFromApi, unmanagedOf, type Job } from "./job";
 import { jobsPath, listJobs, scopeName, readJob, scopeOf } from "./job-api";
 import { destinationName, jobArgs, jobLabel, jobRules, type JobArgs } from "./job-args";
-import { isNewDestination, isDestinationMoved, checkJobLive, resolvedFields } from "./job-live";
+import { isNewDestination, destinationMove, checkJobLive, resolvedFields } from "./job-live";
 import type { OutputOptionsArgs } from "./output-options";
 import { lacksProof, assertTokenUsable, tokenFinding, proofError } from "./ownership";
 import { createJob, writeJob } from "./write-job";
@@ -30,8 +30,9 @@ import { LOCK } from "../runtime/locks";
 import { refusal } from "../runtime/program";
 import { defineResource } from "../runtime/resource";
 import { trimEnd } from "../basics/printable";
-import { isJsonObject, pick } from "../basics/json";
+import { isJsonObject, omitAbsent, pick } from "../basics/json";
 import { UNKNOWN } from "../runtime/engine-values";
+import type { Unmanaged } from "../runtime/unmanaged";
 
 const computed = z.object({
   lastComplete: z.string().exactOptional(),
@@ -106,7 +107,7 @@ export const logpushJob = defineResource({
       computed: {
         destinationShown: shownDestination(args.destinationConf),
         // The destinations are secret, so a reviewer couldn't see the change otherwise.
-        ...(isDestinationMoved(args, olds) ? { destinationMoved: true } : {}),
+        ...omitAbsent({ destinationMoved: destinationMove(args, olds) }),
       },
       ...(due === undefined ? {} : { pendingWork: due }),
       ...(finding !== undefined && "reason" in finding
@@ -403,6 +404,12 @@ export class LogpushJob extends logpushJob.base<LogpushJobArgs>() {
   /** The existing job that the resource adopted when it was created, and what adopting it changed. */
   declare readonly adopted: pulumi.Output<Adopted | undefined>;
 
+  /**
+   * Members of the job on Cloudflare that no argument of this version sets. Booleans and numbers are shown; a digest stands
+   * for any other value. Updates keep them.
+   */
+  declare readonly unmanaged: pulumi.Output<Unmanaged | undefined>;
+
   constructor(name: string, args: LogpushJobArgs, opts?: pulumi.CustomResourceOptions) {
     const { destination, destinationConf, ownershipChallenge, ...rest } = args;
     if (destination !== undefined && destinationConf !== undefined) {
@@ -460,9 +467,11 @@ function credentialChange(
     );
     return undefined;
   }
-  return samePlace(declared, before)
-    ? `${jobLabel(name)}: the update writes the job, because the destination has new credentials. Its location stays the same.`
-    : undefined;
+  if (shownDestination(declared) !== shownDestination(before)) return undefined;
+  const where = samePlace(declared, before)
+    ? "Its location stays the same."
+    : "They may name another recipient of the log lines.";
+  return `${jobLabel(name)}: the update writes the job, because the destination has new credentials. ${where}`;
 }
 
 /** Whether two destinations differ only in what `destinationShown` hides. A mask of Cloudflare's matches anything. */
@@ -484,6 +493,7 @@ function computedOutputs(
   allFields: readonly string[] | undefined,
 ): Computed {
   const { errorMessage, ...health } = job.health;
+  ctx.noteUnmanaged(unmanagedOf(args, job));
   return {
     ...health,
     ...(errorMessage === undefined ? {} : { errorMessage: ctx.api.quote(errorMessage) }),

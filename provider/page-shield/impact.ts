@@ -12,6 +12,11 @@ export interface Blocked {
   readonly malicious: number;
   /** The first five, malicious ones first, without usernames, passwords and values of query parameters. */
   readonly urls: readonly string[];
+  /**
+   * The JS integrity score of each of `urls` that has one below 50. Below 10 is malicious, 10 to 49 suspicious. Absent if
+   * none has.
+   */
+  readonly scores?: Readonly<Record<string, number>>;
   /** A digest of all URLs. */
   readonly digest: string;
 }
@@ -34,6 +39,7 @@ const blocked = members({
   count: z.int().min(0),
   malicious: z.int().min(0),
   urls: z.array(z.string()).readonly(),
+  scores: z.record(z.string(), z.number()).exactOptional(),
   digest: z.string(),
 }) satisfies z.ZodType<Blocked>;
 

@@ -2,16 +2,17 @@ import { ID } from "../runtime/fields";
 import { ask, LookupError, readArgs, unlessSkipped, type LookupOptions } from "../runtime/lookup";
 import { pluralize } from "../basics/words";
 import type { DetectedFilters, Script } from "./records";
-import { isScoredBelow, type ScoredScript } from "./threat";
+import { isScoredBelow, MALICIOUS_BELOW, type ScoredScript } from "./threat";
 import { parseThreshold } from "./threshold";
 import { filterShape, listDetected, SCRIPTS } from "./wire";
 
 export type { ScoredScript } from "./threat";
 
-/** The threshold below which a script counts as malicious. */
+/** The threshold below which a script is found. */
 export interface MaliciousOptions {
   /**
-   * Scripts with a score below this, from 1 to 100, count as malicious.
+   * Scripts with a score below this, from 1 to 100, are found. Messages call those below 10 malicious, as Cloudflare
+   * does, and the others suspicious. `10` finds only malicious ones.
    *
    * @defaultValue `50`
    */
@@ -120,11 +121,15 @@ function maliciousMessage(zone: string, below: number, scripts: readonly Script[
   const lines = scripts
     .map(({ url, host, firstPageUrl, jsIntegrityScore = 0 }) => {
       const seen = firstPageUrl === undefined ? "" : `, first seen on ${firstPageUrl}`;
-      return { score: jsIntegrityScore, text: `score ${jsIntegrityScore}: ${url} on ${host}${seen}` };
+      const kind = jsIntegrityScore < MALICIOUS_BELOW ? "malicious" : "suspicious";
+      return {
+        score: jsIntegrityScore,
+        text: `${kind}, score ${jsIntegrityScore}: ${url} on ${host}${seen}`,
+      };
     })
     .sort((a, b) => a.score - b.score || (a.text < b.text ? -1 : 1))
     .map(({ text }) => `  ${text}`);
   const [scoring, them] =
     scripts.length === 1 ? ["script that scores", "it"] : ["scripts that score", "them"];
-  return `zone ${zone} has ${scripts.length} ${scoring} below ${below} (malicious). Remove ${them} from the pages, or block ${them} with an \`allow\` policy that doesn't list ${them}. Change the threshold only if the scores are wrong.\n${lines.join("\n")}`;
+  return `zone ${zone} has ${scripts.length} ${scoring} below ${below}. Remove ${them} from the pages, or block ${them} with an \`allow\` policy that doesn't list ${them}. To find only malicious scripts, set threshold: ${MALICIOUS_BELOW}.\n${lines.join("\n")}`;
 }

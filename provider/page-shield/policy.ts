@@ -21,6 +21,7 @@ import {
   type JsonObject,
 } from "../basics/json";
 import { defineResource } from "../runtime/resource";
+import type { Unmanaged } from "../runtime/unmanaged";
 import { canonicalCsp, CspError, lintCsp } from "./csp";
 import { policyEffect } from "./effect";
 import { policyRecord, SEEN, type PolicyImpact } from "./impact";
@@ -50,7 +51,9 @@ const value = cspInput.transform((given, ctx) => {
 const args = z.object({
   zoneId: ID.zone,
   description: z.string().min(1, "is empty. Describe the policy in a few words"),
-  action: z.enum(["log", "allow", "add_reporting_directives"]),
+  action: z.enum(["log", "allow", "add_reporting_directives"], {
+    error: 'To block, use "allow": visitors then load only what the value lists',
+  }),
   expression,
   enabled: z.boolean().default(true),
   value,
@@ -326,6 +329,11 @@ export class PageShieldPolicy extends pageShieldPolicy.base<PageShieldPolicyArgs
   declare readonly logged: pulumi.Output<boolean | undefined>;
   /** The existing policy that the resource adopted when it was created, and what adopting it changed. */
   declare readonly adopted: pulumi.Output<Adopted | undefined>;
+  /**
+   * Members of the policy on Cloudflare that no argument of this version sets. Booleans and numbers are shown; a digest stands
+   * for any other value. Updates keep them.
+   */
+  declare readonly unmanaged: pulumi.Output<Unmanaged | undefined>;
 
   // eslint-disable-next-line @typescript-eslint/no-useless-constructor -- it has the type of the arguments
   constructor(name: string, args: PageShieldPolicyArgs, opts?: pulumi.CustomResourceOptions) {
@@ -584,6 +592,7 @@ async function listAll(ctx: Context, zone: string): Promise<readonly Policy[]> {
 async function readOne(ctx: Context, zone: string, id: string): Promise<Policy> {
   const found = await readPolicy(ctx.api, zone, id);
   enabledMember(ctx, zone).noteShown(found.form);
+  ctx.noteUnmanaged(found.policy.extra ?? {});
   return canonicalPolicy(found);
 }
 

@@ -6,7 +6,7 @@ import type { LiteralUnion } from "../runtime/fields";
 import type { MaliciousOptions } from "./malicious";
 import type { ScriptInventory } from "./inventory/file";
 import { approver } from "./inventory/judge";
-import { isReported, isScoredBelow, type ScoredScript } from "./threat";
+import { isReported, isScoredBelow, MALICIOUS_BELOW, type ScoredScript } from "./threat";
 import { parseThreshold } from "./threshold";
 import { omitAbsent } from "../basics/json";
 import { readArgs, warn } from "../runtime/lookup";
@@ -68,8 +68,10 @@ export interface ScriptSourcesOptions extends MaliciousOptions {
 
 /** Why a script was left out. */
 export type LeftOutReason =
-  /** Its score is below the threshold. */
+  /** Its score is below the threshold and below 10. */
   | "malicious"
+  /** Its score is below the threshold, but not below 10. */
+  | "suspicious"
   /** A threat list names its URL or domain, regardless of its score. */
   | "reported"
   /** It has no score. */
@@ -202,7 +204,13 @@ function reviewWarnings(
   const where = hosts === undefined ? "" : ` seen on ${hosts.join(", ")}`;
   const warnings: string[] = [];
   if (leftOut.length > 0) {
-    const shown = leftOut.slice(0, SHOWN_SCRIPTS).map(({ url, reason }) => `${url} (${reason})`);
+    const shown = leftOut
+      .slice(0, SHOWN_SCRIPTS)
+      .map(({ url, reason, jsIntegrityScore: score }) =>
+        reason === "malicious" || reason === "suspicious"
+          ? `${url} (${reason}, score ${score ?? ""})`
+          : `${url} (${reason})`,
+      );
     const more =
       leftOut.length > shown.length ? `, and ${leftOut.length - shown.length} more in leftOut` : "";
     warnings.push(
@@ -222,10 +230,10 @@ function reasonToLeaveOut(
   threshold: number,
   unscored: string,
 ): LeftOutReason | undefined {
-  const malicious = isScoredBelow(script, threshold);
-  if (malicious === true) return "malicious";
+  const isLow = isScoredBelow(script, threshold);
+  if (isLow === true) return isScoredBelow(script, MALICIOUS_BELOW) === true ? "malicious" : "suspicious";
   if (isReported(script)) return "reported";
-  return malicious === undefined && unscored === "exclude" ? "unscored" : undefined;
+  return isLow === undefined && unscored === "exclude" ? "unscored" : undefined;
 }
 
 /** Converts a URL to a source. Removes the query and fragment, and encodes characters that would end the source. */

@@ -7,6 +7,7 @@ import { PartialFailure, type Context } from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
 import { omitAbsent, pick, type JsonObject } from "../basics/json";
 import { defineResource } from "../runtime/resource";
+import type { Unmanaged } from "../runtime/unmanaged";
 import { SEEN, settingsRecord, type SettingsImpact } from "./impact";
 import { readSettings, type SettingsAnswer } from "./wire";
 
@@ -230,6 +231,11 @@ export class PageShieldSettings extends pageShieldSettings.base<PageShieldSettin
   declare readonly previous: pulumi.Output<PageShieldValues>;
   /** What the last change found out about the zone. For a new resource, `settings` are those that it changed. */
   declare readonly impact: pulumi.Output<SettingsImpact | undefined>;
+  /**
+   * Members of the settings on Cloudflare that no argument of this version sets. Booleans and numbers are shown; a digest stands
+   * for any other value. Updates keep them.
+   */
+  declare readonly unmanaged: pulumi.Output<Unmanaged | undefined>;
 
   // eslint-disable-next-line @typescript-eslint/no-useless-constructor -- it has the type of the arguments
   constructor(name: string, args: PageShieldSettingsArgs, opts?: pulumi.CustomResourceOptions) {
@@ -257,6 +263,7 @@ interface ZoneSettings extends Pick<SettingsAnswer, "reportingMember"> {
 
 async function readZoneSettings(ctx: Context, zone: string): Promise<ZoneSettings> {
   const { settings, reportingMember } = await readSettings(ctx.api, zone);
+  ctx.noteUnmanaged(settings.extra ?? {});
   const { enabled, useReportingEndpoint, useConnectionUrlPath, updatedAt } = settings;
   const values = omitAbsent({ enabled, useReportingEndpoint, useConnectionUrlPath });
   return { values, updatedAt, reportingMember };

@@ -1,5 +1,7 @@
 /** Whether a script counts as malicious. Doesn't need the Pulumi SDK, so commands can use it. */
 
+import { ownMember } from "../basics/json";
+
 /** The part of a script that `isMalicious` needs: its score. */
 export interface ScoredScript {
   readonly jsIntegrityScore?: number | null | undefined;
@@ -22,7 +24,21 @@ export function isReported({ urlReportedMalicious, domainReportedMalicious }: Li
   return urlReportedMalicious === true || domainReportedMalicious === true;
 }
 
-/** Whether the script's score is below the threshold, or the script is on a threat list. */
-export function isThreat(script: ScoredScript & Listed, threshold: number): boolean {
-  return isScoredBelow(script, threshold) === true || isReported(script);
+/** Cloudflare calls a script with a lower score malicious: https://developers.cloudflare.com/client-side-security/detection/monitor-connections-scripts/ */
+export const MALICIOUS_BELOW = 10;
+
+export type Threat = "malicious" | "suspicious";
+
+/** Classifies a script: malicious with a score below 10 or on a threat list, suspicious with another score below the threshold. */
+export function threatOf(script: ScoredScript & Listed, threshold: number): Threat | undefined {
+  const isBelow = (limit: number): boolean => isScoredBelow(script, Math.min(limit, threshold)) === true;
+  if (isReported(script) || isBelow(MALICIOUS_BELOW)) return "malicious";
+  return isBelow(threshold) ? "suspicious" : undefined;
+}
+
+/** Returns what to show after a URL: ` (suspicious, score 12)`. Empty unless the record has its score. */
+export function threatMark(scores: Readonly<Record<string, number>> = {}, url = ""): string {
+  const score = ownMember(scores, url);
+  if (score === undefined) return "";
+  return ` (${score < MALICIOUS_BELOW ? "malicious" : "suspicious"}, score ${score})`;
 }

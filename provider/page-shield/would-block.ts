@@ -1,5 +1,6 @@
 import { nearest } from "../basics/nearest";
 import { compareText, firstOf, pluralize } from "../basics/words";
+import { PAGE_SHIELD } from "../limits/index";
 import { formatNumber } from "../limits/workers";
 import { LISTED } from "../runtime/impact";
 import type { Context } from "../runtime/lifecycle";
@@ -8,7 +9,7 @@ import { allows, decidingSources, parseCsp, parseForeignCsp, type Load, type Rep
 import type { Blocked, WouldBlock } from "./impact";
 import { withoutUser } from "./inventory/script-pattern";
 import { newlyUnreported, unreportedText, type PolicyText } from "./newly-allowed";
-import { isReported, isScoredBelow, type Listed, type ScoredScript } from "./threat";
+import { isScoredBelow, threatMark, threatOf, type Listed, type ScoredScript } from "./threat";
 import { CONNECTIONS, listDetected, SCRIPTS } from "./wire";
 
 export interface EnforcedPolicy extends PolicyText {
@@ -26,9 +27,6 @@ type Active = Readonly<Record<Reported, readonly Detected[] | undefined>>;
 
 const SHOWN_URLS = 5;
 const SHOWN_HOSTS = 5;
-
-/** Cloudflare calls a script with a lower score malicious: https://developers.cloudflare.com/client-side-security/detection/monitor-connections-scripts/ */
-const MALICIOUS_BELOW = 10;
 
 /**
  * Computes what an enforced policy would block and prints it for the reviewer. Undefined if the scripts can't be read.
@@ -124,25 +122,33 @@ function blockedBy(policy: PolicyText, kind: Reported, active: Active): readonly
   return verdicts.flatMap(({ each, isAllowed }) => (isAllowed === false ? [each] : []));
 }
 
-const isMalicious = (detected: Detected): boolean =>
-  isScoredBelow(detected, MALICIOUS_BELOW) === true || isReported(detected);
-
 /** @param lists the blocked scripts, connections or both. Each counts a URL once. */
 function summaryOf(...lists: readonly (readonly Detected[])[]): Blocked {
   const all = lists.flatMap((detected) => {
-    const malicious = new Set(detected.filter(isMalicious).map(({ url }) => url));
-    return [...new Set(detected.map(({ url }) => url))].map((url) => ({ url, isBad: malicious.has(url) }));
+    const worst = new Map<string, Detected>();
+    for (const each of [...detected].sort(byThreat)) if (!worst.has(each.url)) worst.set(each.url, each);
+    return [...worst.values()];
   });
-  const urls = all
-    .sort((a, b) => Number(b.isBad) - Number(a.isBad) || compareText(a.url, b.url))
-    .map(({ url }) => url);
+  const shown = all.sort(byThreat).slice(0, SHOWN_URLS);
+  const scores = shown
+    .filter((each) => isScoredBelow(each, PAGE_SHIELD.MALICIOUS_BELOW_SCORE) === true)
+    .map(({ url, jsIntegrityScore }) => [shownUrl(url), jsIntegrityScore]);
   return {
-    count: urls.length,
-    malicious: all.filter(({ isBad }) => isBad).length,
-    urls: urls.slice(0, SHOWN_URLS).map(shownUrl),
-    digest: LISTED.of(urls).digest,
+    count: all.length,
+    malicious: all.filter((each) => rankOf(each) === 0).length,
+    urls: shown.map(({ url }) => shownUrl(url)),
+    ...(scores.length === 0 ? {} : { scores: Object.fromEntries(scores) as Record<string, number> }),
+    digest: LISTED.of(all.map(({ url }) => url)).digest,
   };
 }
+
+const rankOf = (detected: Detected): number =>
+  ["malicious", "suspicious", undefined].indexOf(threatOf(detected, PAGE_SHIELD.MALICIOUS_BELOW_SCORE));
+
+const byThreat = (a: Detected, b: Detected): number =>
+  rankOf(a) - rankOf(b) ||
+  compareText(a.url, b.url) ||
+  (a.jsIntegrityScore ?? Infinity) - (b.jsIntegrityScore ?? Infinity);
 
 /**
  * Returns a URL without a fragment, and without its username, password and values of query parameters, which may be
@@ -154,8 +160,10 @@ export function shownUrl(url: string): string {
 }
 
 function describeImpact({ seen, scripts, connections, newly }: WouldBlock, where: string): string[] {
-  const which = ({ count, urls }: Blocked): string =>
-    count === 0 ? "" : `: ${urls.join(", ")}${count > urls.length ? ", …" : ""}`;
+  const which = (blocked: Blocked): string => {
+    const urls = blocked.urls.map((url) => url + threatMark(blocked.scores, url));
+    return urls.length === 0 ? "" : `: ${urls.join(", ")}${blocked.count > urls.length ? ", …" : ""}`;
+  };
   const sentences: string[] = [];
   if (scripts !== undefined && seen > 0) {
     const some =

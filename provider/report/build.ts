@@ -1,4 +1,4 @@
-import { entriesMessages } from "../kv/impact";
+import { entriesMessages, uncompared } from "../kv/impact";
 import { kindOf, PROVIDER_TYPES } from "../runtime/type-tokens";
 import { partsOfUrn } from "../runtime/urn";
 import { applyAcceptances } from "./acceptance";
@@ -15,8 +15,8 @@ import {
   type Report,
   type Section,
 } from "./model";
-import { joined, say, value, words, type Phrase } from "./phrase";
-import type { Operation, Plan, Step } from "./plan";
+import { joined, name as nameOf, say, value, words, type Phrase } from "./phrase";
+import type { Operation, Plan, Refreshed, Step } from "./plan";
 import { commonBlocks, textBlock, viewOf } from "./sections/section";
 import { sectionWriterOf } from "./sections/writers";
 import { applying, compareText } from "../basics/words";
@@ -137,6 +137,9 @@ export function notesOf(plan: Plan): Phrase[] {
         (why) =>
           say`Some live checks were skipped, so this report leaves out what only they can find. Reason: ${words(why)}.`,
       ),
+    ...uncomparedIn(plan).map(
+      ({ step, omitted }) => say`${nameOf(`KvEntries ${step.name}`)}: ${words(omitted)}.`,
+    ),
     names.length > 0 && say`Providers created, changed or deleted: ${joined(names.map(value))}.`,
     !complete &&
       words(
@@ -145,6 +148,18 @@ export function notesOf(plan: Plan): Phrase[] {
     maybeCorrupt && words("Pulumi reports that its state may be corrupt."),
   );
 }
+
+/** Returns the entries that a refresh compared only in part. */
+export function uncomparedIn({ refreshed = [] }: Plan): { readonly step: Step; readonly omitted: string }[] {
+  return refreshed.flatMap(({ step, now, next }) => {
+    const omitted = step.kind === "KvEntries" && now !== undefined ? uncompared(now.inputs) : undefined;
+    return omitted === undefined || isRead(next) ? [] : [{ step, omitted }];
+  });
+}
+
+/** Whether the program only reads the resource, which then belongs to someone else. */
+export const isRead = (next: Refreshed["next"]): boolean =>
+  next?.op === "read" || next?.op === "read-replacement";
 
 /** The engine's last message in every failed preview. It's left out if there's another error. */
 const ENGINE_FAILED = /^(preview|update|refresh) failed$/;

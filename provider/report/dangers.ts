@@ -46,6 +46,7 @@ function comparedBy({ step, old, new: next, impact }: StepView): unknown {
     adopted: asObject(next.inputs[ADOPTED])["changes"],
     previous: old.outputs["previous"],
     found: Object.keys(found).length === 0 ? undefined : found,
+    moved: next.inputs["destinationMoved"],
   });
   const sides = [old, next].map(({ inputs }) => pick(inputs, names));
   return Object.keys(more).length === 0 ? sides : [...sides, more];

@@ -20,6 +20,8 @@ export interface Impact {
   readonly seen: ReadonlySet<string>;
   /** Why it didn't look at the rest. */
   readonly skipped: readonly string[];
+  /** Members of the existing object that no argument sets. */
+  readonly unmanaged?: JsonObject | undefined;
   /** The members of the resource's type, all of them valid. */
   readonly members: JsonObject;
 }
@@ -37,8 +39,8 @@ export function impactOf({ kind, op, old, new: next }: Step): Impact {
   const isReplaced = op === "replace" || op === "create-replacement";
   const before = isReplaced ? 0 : (recordIn(kind, old)?.revision ?? 0);
   if (record?.operation !== "check" || record.revision <= before) return NONE;
-  const { seen, skipped = [], members } = record;
-  return { seen: new Set(seen), skipped, members };
+  const { seen, skipped = [], unmanaged, members } = record;
+  return { seen: new Set(seen), skipped, unmanaged, members };
 }
 
 /** Returns the members of the record that the last update left in the state. */

@@ -46,7 +46,7 @@ export interface ReportOptions extends Partial<RemovalGate & Omit<Gate, "removal
  * @throws PlanError if `plan` is anything else.
  */
 export function report(plan: string, format: Format, options: ReportOptions = {}): WrittenReport {
-  return reportAll([{ name: "plan", text: plan }], format, options);
+  return reportAll([{ name: UNNAMED, text: plan }], format, options);
 }
 
 /**
@@ -99,22 +99,26 @@ export function reportDrift(plans: readonly NamedPlan[], format: Format): Writte
   return { text, drifted: built.drifted, failed: built.errors.length > 0 };
 }
 
-/** Builds a report on one plan, or merges those on several. An error about one of several names it. */
+/** The name of standard input. */
+const UNNAMED = "-";
+
+/** Builds a report on one plan, or merges those on several. An error about a file names it. */
 function buildFrom<R>(
   plans: readonly NamedPlan[],
   build: (plan: Plan, unnamed?: string) => R,
   merge: (reports: readonly R[]) => R,
 ): { readonly built: R; readonly parts: readonly R[] } {
-  const [only] = plans;
-  if (only !== undefined && plans.length === 1) return { built: build(readPlan(only.text)), parts: [] };
+  const isOnly = plans.length === 1;
   const parts = plans.map(({ name, text }) => {
     try {
-      return build(readPlan(text), name);
+      return build(readPlan(text), isOnly ? undefined : name);
     } catch (error) {
-      throw error instanceof PlanError ? new PlanError(`${name}: ${error.message}`) : error;
+      if (!(error instanceof PlanError) || (isOnly && name === UNNAMED)) throw error;
+      throw new PlanError(`${name}: ${error.message}`);
     }
   });
-  return { built: merge(parts), parts };
+  const [only] = parts;
+  return isOnly && only !== undefined ? { built: only, parts: [] } : { built: merge(parts), parts };
 }
 
 const DOCUMENT_WRITERS: Readonly<Record<Exclude<Format, "json">, (document: Document) => string>> = {

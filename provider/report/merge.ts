@@ -38,7 +38,12 @@ export function mergeDrift(reports: readonly DriftReport[]): DriftReport {
   return {
     ...shared,
     drifted: reports.some(({ drifted }) => drifted),
-    counts: { changed: sum("changed"), gone: sum("gone"), asRecorded: sum("asRecorded") },
+    counts: {
+      changed: sum("changed"),
+      gone: sum("gone"),
+      asRecorded: sum("asRecorded"),
+      uncompared: sum("uncompared"),
+    },
     resources: named(({ resources }) => resources).sort(byHarm),
     others: named(({ others }) => others),
     pending: named(({ pending }) => pending),

@@ -211,7 +211,6 @@ export function adoptionOf(
       found,
       onDestroy: onDestroyText(declared.onDestroy ?? (from === "others" ? "restore" : "remove"), from),
       ...(more === "" ? {} : { more }),
-      isOwn: from !== "others" || ctx.holding(id) !== undefined,
     },
   };
 }

@@ -27,6 +27,7 @@ import {
   definitionOf,
   readRule,
   toOverrides,
+  unmanagedOf,
   type EntryPoint,
   type ManagedRuleset,
   type Overrides,
@@ -279,7 +280,7 @@ export type Computed = z.infer<typeof computed>;
 export type Recorded = Declared & Computed;
 
 export function outputsOf(
-  ctx: Pick<Context, "isSecret">,
+  ctx: Pick<Context, "isSecret" | "noteUnmanaged">,
   found: EntryPoint,
   rule: ZoneRule,
   {
@@ -289,6 +290,7 @@ export function outputsOf(
     ruleIds,
   }: Pick<Prepared, "managed" | "sharedTags" | "rulesetIds" | "ruleIds">,
 ): Computed {
+  ctx.noteUnmanaged(unmanagedOf(rule));
   return omitAbsent({
     ruleId: rule.id,
     ruleRef: rule.ref,

@@ -38,7 +38,7 @@ export interface DeploymentOnZone {
 }
 
 /** No program has declared the rule yet. */
-const NOTHING_SECRET = { isSecret: () => false };
+const NOTHING_SECRET = { isSecret: () => false, noteUnmanaged: () => undefined };
 
 /** Returns the outputs that a create would record if it adopted the rule. A destroy restores such a rule. */
 export function existingDeployment({ zone, account, found, rulesets, rule, managed }: DeploymentOnZone): {

@@ -10,6 +10,7 @@ import { LOCK } from "../runtime/locks";
 import { omitAbsent, canonicalJson, pick, sameJson, type JsonObject } from "../basics/json";
 import { defineResource } from "../runtime/resource";
 import { HIDDEN } from "../runtime/hidden";
+import type { Unmanaged } from "../runtime/unmanaged";
 import { warnBeforeMigration } from "./before-migration";
 import { compareLive } from "./compare-live";
 import { adoptionOf, chooseExisting, recordOnFailure, takeOver } from "./adoption";
@@ -72,11 +73,13 @@ import type { RuleIds } from "./rule-names";
 import { contradictions } from "./validate";
 import { UnknownRulesetError } from "./managed";
 import { sameCategories, thresholdName } from "./overrides";
+import { MANAGED_RULES } from "../limits";
+import { notInPlan } from "../runtime/zone-plan";
 import { isSamePlace, missingAnchor, placementOf, positionOnWrongSide } from "./position";
 import { defaultRef, REF_PREFIX, unfinishedRef } from "./refs";
 import { reconcileRule, currentRule, removeOrRestore } from "./reconcile";
 import { asDeclared } from "./skip";
-import type { ZoneRule } from "./wire";
+import { unmanagedOf, type ZoneRule } from "./wire";
 
 const args = z.object({
   zoneId: ID.zone,
@@ -242,6 +245,13 @@ export const managedRulesetOverride = defineResource({
       );
     const isNew = olds["zoneId"] !== args.zoneId;
     const existing = isNew ? await chooseExisting(ctx, args, prepared, found) : undefined;
+    const isFree = (id: string | undefined): boolean => id === MANAGED_RULES.FREE_RULESET_ID;
+    // A zone that deploys another ruleset already may do so.
+    const isKnown = found?.rules.some(({ deploys }) => deploys !== undefined && !isFree(deploys.rulesetId));
+    if (isNew && !isFree(managed.id) && isKnown !== true) {
+      const failures = await notInPlan(ctx, args.zoneId, JSON.stringify(managed.name), MANAGED_RULES.PLANS);
+      if (failures.length > 0) return { failures };
+    }
     if (isNew && existing === undefined) await warnBeforeMigration(ctx, args);
     const other = duplicateInProgram(ctx, args, prepared);
     const isOther = ({ id, ref }: ZoneRule): boolean =>
@@ -332,6 +342,7 @@ export const managedRulesetOverride = defineResource({
     if (owned === undefined) return undefined;
     const { found, rule } = owned;
     const { deploys } = rule;
+    ctx.noteUnmanaged(unmanagedOf(rule));
     const managed = await readDeployedRuleset(ctx, state.accountId, rule);
     const isOtherRuleset = deploys !== undefined && deploys.rulesetId !== state.rulesetId;
     const versions: string[] = [];
@@ -581,7 +592,8 @@ export interface ManagedRulesetOverrideArgs {
  * that the zone has, and have no effect on them. The preview of a new deployment warns about it.
  *
  * Token permissions: Zone WAF Read and Account Rulesets Read to preview and refresh; Zone WAF Write and Account
- * Rulesets Read to update and destroy.
+ * Rulesets Read to update and destroy. With Zone Read, the preview of a create fails if the zone's plan doesn't include
+ * the ruleset.
  *
  * @example
  * OWASP Core Ruleset at paranoia level 2, with an exception for webhooks
@@ -694,6 +706,11 @@ export class ManagedRulesetOverride extends managedRulesetOverride.base<ManagedR
   declare readonly expansion: pulumi.Output<RulesetExpansion | undefined>;
   /** What the last change found out: what it changed for visitors, and what new versions of the ruleset change. */
   declare readonly impact: pulumi.Output<RulesetImpact | undefined>;
+  /**
+   * Members of the rule on Cloudflare that no argument of this version sets. Booleans and numbers are shown; a digest stands
+   * for any other value. Updates keep them.
+   */
+  declare readonly unmanaged: pulumi.Output<Unmanaged | undefined>;
 
   // eslint-disable-next-line @typescript-eslint/no-useless-constructor -- it has the type of the arguments
   constructor(name: string, args: ManagedRulesetOverrideArgs, opts?: pulumi.CustomResourceOptions) {

@@ -325,3 +325,25 @@ const SERVER_MEMBERS = ["id", "version", "last_updated", "categories", "position
 export function definitionOf(raw: JsonObject): JsonObject {
   return omit(raw, SERVER_MEMBERS);
 }
+
+const RULE_MEMBERS = [
+  "ref",
+  "action",
+  "expression",
+  "description",
+  "enabled",
+  "action_parameters",
+  "logging",
+];
+/** What a rule executes or skips. */
+const PARAMETERS = ["id", "version", "overrides", "matched_data", "ruleset", "rulesets", "rules"];
+
+/** Returns the members of a rule that no argument sets. */
+export function unmanagedOf({ raw }: ZoneRule): JsonObject {
+  const given = raw["action_parameters"];
+  const parameters = omit(isJsonObject(given) ? given : {}, PARAMETERS);
+  const named = Object.entries(parameters).map(
+    ([name, each]) => [`action_parameters.${name}`, each] as const,
+  );
+  return { ...omit(definitionOf(raw), RULE_MEMBERS), ...Object.fromEntries(named) };
+}

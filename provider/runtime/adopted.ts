@@ -20,8 +20,6 @@ export interface Adoption {
   readonly more?: string;
   /** The object as the API returns it, if that says when it was created or last changed. */
   readonly raw?: JsonObject;
-  /** Whether this stack made the object, so that no other entry of its state can have the object's ID. */
-  readonly isOwn?: boolean;
 }
 
 /** The output `adopted`: an existing object that the resource adopted instead of creating one. */
@@ -65,18 +63,6 @@ export function withTimestamp({ object, raw = {} }: Adoption): string {
   const changed = timeOf(["modified_on", "updated_at", "last_updated"]);
   if (created !== undefined) return `${object} (created ${created})`;
   return changed === undefined ? object : `${object} (last changed ${changed})`;
-}
-
-/**
- * Returns the hint printed after an adoption. A rename without an alias adopts the object, then drops the old name from
- * the state. If the update is killed in between, two resources share one ID. The provider can't distinguish a `destroy
- * --target` of the old resource from any other delete.
- */
-export function sharedIdHint({ what }: Adoption, id: string): string {
-  return (
-    `${what}: If \`pulumi stack --show-ids --show-urns\` lists ${id} twice after this update, the older entry is left over from an interrupted rename: ` +
-    "run `pulumi up` again, or `pulumi state delete '<its URN>'`. Destroying only the older entry would delete the object that both entries share."
-  );
 }
 
 /** Returns the recorded inputs, with the adoption that took place instead of the one that the preview expected. */

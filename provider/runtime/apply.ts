@@ -1,11 +1,12 @@
 import { isAbsent, unlessAbsent } from "../api/errors";
-import { ADOPTED, adoptionLine, sharedIdHint, withAdopted } from "./adopted";
+import { ADOPTED, adoptionLine, withAdopted } from "./adopted";
 import { HIDDEN, KEPT } from "./hidden";
 import type { ResourceType } from "./resource-type";
 import type { Host } from "./host";
 import { PartialFailure, type State } from "./lifecycle";
 import { IMPACT, revisionOf } from "./impact";
 import { isJsonObject, omit, pick, type JsonObject } from "../basics/json";
+import { newsOf, UNMANAGED, UnmanagedMembers } from "./unmanaged";
 
 /** The operations that read and change real objects. */
 
@@ -18,7 +19,8 @@ export async function create(
   const args = resource.args(inputs);
   return await handingOverHalf(resource, host, inputs, () =>
     host.exclusively(lifecycle.lock(args), async () => {
-      const ctx = host.context(lifecycle.type, resource.about(inputs));
+      const unmanaged = new UnmanagedMembers();
+      const ctx = host.context(lifecycle.type, { ...resource.about(inputs), unmanaged });
       const { id, computed, adopts } = await lifecycle.create({
         ctx,
         args,
@@ -26,11 +28,9 @@ export async function create(
       });
       host.record.hold(lifecycle.type, id, "made");
       const adopted = adopts === undefined ? undefined : resource.adopted(adopts, inputs, host.redact);
-      if (adopts !== undefined && adopted !== undefined) {
-        host.say.info(adoptionLine(adopts, adopted));
-        if (adopts.isOwn !== true) host.say.info(sharedIdHint(adopts, id));
-      }
-      return { id, outs: resource.outputs(args, withAdopted(inputs, adopted), computed) };
+      if (adopts !== undefined && adopted !== undefined) host.say.info(adoptionLine(adopts, adopted));
+      const outputs = { ...computed, ...unmanaged.outputs(args) };
+      return { id, outs: resource.outputs(args, withAdopted(inputs, adopted), outputs) };
     }),
   );
 }
@@ -49,9 +49,10 @@ export async function read(
 ): Promise<ReadResult> {
   const { lifecycle } = resource;
   const state = resource.state(props);
+  const unmanaged = new UnmanagedMembers();
   let found: State | undefined;
   try {
-    const ctx = host.context(lifecycle.type, resource.about(props));
+    const ctx = host.context(lifecycle.type, { ...resource.about(props), unmanaged });
     found = await lifecycle.read({ ctx, id, state });
   } catch (error) {
     if (!isAbsent(error)) throw error; // A wrong base URL must not empty the state.
@@ -75,7 +76,26 @@ export async function read(
     props[HIDDEN.read] === true
       ? pick(props, [HIDDEN.name])
       : { ...pick(outputs, resource.argKeys), ...omit(alongside, [IMPACT]), ...record };
-  return { id, props: resource.outputs(outputs, alongside, {}), inputs };
+  const others = unmanaged.outputs(outputs, props);
+  if (isRecorded(props)) tellUnmanaged(resource, host, props, others);
+  return { id, props: resource.outputs(outputs, alongside, others), inputs };
+}
+
+/** Whether there's a recorded state. There's none for a new resource or an import. */
+export function isRecorded(olds: JsonObject): boolean {
+  return Object.keys(olds).length > 0;
+}
+
+/** Tells what someone has changed in members that no argument sets. */
+export function tellUnmanaged(
+  resource: ResourceType,
+  host: Host,
+  recorded: JsonObject,
+  now: JsonObject,
+): void {
+  const news = newsOf(recorded[UNMANAGED], now[UNMANAGED]);
+  const { name = "" } = resource.about(recorded);
+  if (news !== undefined) host.say.warn(`${resource.lifecycle.type} ${name}: ${news}.`);
 }
 
 /** An object that the program reads with `get`, with the outputs that `read` needs. */
@@ -146,10 +166,13 @@ export async function update(
         );
       }
       const inputs = pick(news, resource.computedInputs);
-      const ctx = host.context(type, resource.about(news));
+      const unmanaged = new UnmanagedMembers();
+      const ctx = host.context(type, { ...resource.about(news), unmanaged });
       const computed = await lifecycle.update({ ctx, id, state, args, inputs });
       host.record.hold(type, id, "changed");
-      return { outs: resource.outputs(args, withAdopted(news, olds[ADOPTED]), computed) };
+      const others = unmanaged.outputs(args, olds);
+      tellUnmanaged(resource, host, olds, others);
+      return { outs: resource.outputs(args, withAdopted(news, olds[ADOPTED]), { ...computed, ...others }) };
     }),
   );
 }

@@ -7,6 +7,7 @@ import type { Host } from "./host";
 import { checkInputs, type CheckFailure } from "./inputs";
 import type { AboutResource, Args, Findings, Lifecycle, LiveChecks, Rule } from "./lifecycle";
 import { liveFindings } from "./live";
+import { UnmanagedMembers } from "./unmanaged";
 import { namesOfSecrets } from "./secrets";
 import { hasUnknown, UNKNOWN } from "./engine-values";
 import { inSeries } from "../basics/words";
@@ -44,7 +45,7 @@ export async function check(
   const problems: CheckFailure[] = [...failures];
   const collected = new Collected();
   const { skipped } = collected;
-  const about = { ...resource.about(news), skipped };
+  const about = { ...resource.about(news), skipped, unmanaged: collected.unmanaged };
   const add = (findings: Findings): void => {
     const { computed = {}, failures: wrong = [], adopts } = findings;
     Object.assign(inputs, pick(computed, resource.computedInputs));
@@ -110,7 +111,7 @@ export async function check(
   }
   // 7. What was found, for a resource that the update may change: also if it couldn't look whether it will.
   if (!same || collected.hasPendingWork || skipped.length > 0) {
-    const { members, record } = await collected.impact(host, olds, pick(inputs, namesOfSecrets(news)));
+    const { members, record } = await collected.impact(host, olds, inputs, namesOfSecrets(news));
     inputs[IMPACT] = news[HIDDEN.savedPlan] === true ? UNKNOWN : record;
     host.tell(lifecycle.messages?.(members, { name: about.name, args: inputs }) ?? {});
   }
@@ -165,6 +166,7 @@ const notKnownYet = (names: readonly string[]): string =>
 /** What the parts of a check find out, for the record. */
 class Collected {
   readonly skipped: string[] = [];
+  readonly unmanaged = new UnmanagedMembers();
   readonly #seen = new Set<string>();
   readonly #found: NonNullable<Findings["found"]>[] = [];
   hasPendingWork = false;
@@ -176,13 +178,15 @@ class Collected {
     this.hasPendingWork ||= pendingWork !== false;
   }
 
-  /** @param secrets the arguments that the program made secret. */
+  /** @param hidden the names of arguments that the program made secret. */
   async impact(
     host: Host,
     olds: JsonObject,
-    secrets: JsonObject,
+    inputs: JsonObject,
+    hidden: readonly string[],
   ): Promise<{ readonly members: JsonObject; readonly record: JsonObject }> {
-    const members: Record<string, unknown> = {};
+    const members: Record<string, unknown> = { ...this.unmanaged.outputs(inputs) };
+    const secrets = pick(inputs, hidden);
     for (const each of this.#found) Object.assign(members, typeof each === "function" ? await each() : each);
     const record = omit({
       operation: "check",

@@ -3,7 +3,9 @@ import type { Host } from "./host";
 import { liveFindings } from "./live";
 import type { Findings } from "./lifecycle";
 import { hasUnknown } from "./engine-values";
-import { pick, sameJson, type JsonObject } from "../basics/json";
+import { IMPACT } from "./impact";
+import { tellUnmanaged } from "./apply";
+import { isJsonObject, pick, sameJson, type JsonObject } from "../basics/json";
 
 export interface DiffResult {
   readonly changes: boolean;
@@ -37,6 +39,8 @@ export async function diff(
   // After a crash between a create and the delete of its predecessor, the state contains both. The delete happens now.
   if (change !== "replacement")
     host.record.hold(lifecycle.type, id, change === "none" ? "unchanged" : "changing");
+  const found = news[IMPACT];
+  if (isJsonObject(found)) tellUnmanaged(resource, host, olds, found);
   const { failures = [], pendingWork = false } = await reviewed(resource, host, { id, olds, news, change });
   if (failures.length > 0) throw new Error(failures.map(({ reason }) => reason).join(" "));
   if (typeof pendingWork === "string") host.say.warn(pendingWork);

@@ -117,7 +117,7 @@ export class Host {
   /** @param about the resource that the context is for. */
   context(
     type: string,
-    { name, holder, secrets = [], skipped = [] }: AboutResource = {},
+    { name, holder, secrets = [], skipped = [], unmanaged }: AboutResource = {},
     api = this.api,
   ): Context {
     const skip = (reason: string): void => {
@@ -136,6 +136,7 @@ export class Host {
       redact: this.redact,
       isSecret: (argument) => secrets.includes(argument),
       hide: (text) => CALL.getStore()?.secrets.add(text),
+      noteUnmanaged: (members) => unmanaged?.note(members),
       list: (names, from) =>
         from.some((argument) => secrets.includes(argument))
           ? LISTED.of(names, (value) => this.keyedDigest(value) ?? "")

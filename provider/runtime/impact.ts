@@ -3,6 +3,7 @@ import { z } from "zod";
 import { members } from "../basics/published";
 import { canonicalJson, isJsonObject, type JsonObject } from "../basics/json";
 import { compareText, truncate } from "../basics/words";
+import type { Unmanaged } from "./unmanaged";
 
 /**
  * What an operation finds out about a resource, as data. It travels as the input `impact`, which `check` adds to a new
@@ -32,12 +33,18 @@ export interface ImpactRecord {
   readonly operation: "check" | "refresh";
   /** One more than in the resource's previous record, so that an earlier operation's record is recognized. */
   readonly revision: number;
-  /** What the operation looked at. Anything else counts as not seen. */
+  /**
+   * What the operation looked at: objects to adopt (`existingPolicy`, `existingRule`, `existingJob`,
+   * `existingNamespace`), a zone's `settings` before the change, what a policy `wouldBlock`, the keys that a `KvEntries`
+   * deletes (`ownKeys`), overwrites (`existingKeys`) or prunes (`prunedKeys`). Anything else counts as not seen.
+   */
   readonly seen: readonly string[];
   /** Why it didn't look at the rest. */
   readonly skipped?: readonly string[];
   /** A digest of the arguments that the program made secret, keyed by the credential. */
   readonly secrets?: string;
+  /** Members of the existing object that no argument sets. */
+  readonly unmanaged?: Unmanaged;
 }
 
 /**
@@ -54,6 +61,7 @@ const base = z.object({
   seen: z.array(z.string()).readonly(),
   skipped: z.array(z.string()).readonly().exactOptional(),
   secrets: z.string().exactOptional(),
+  unmanaged: z.record(z.string(), z.union([z.boolean(), z.number(), z.string()])).exactOptional(),
 }) satisfies z.ZodType<ImpactRecord>;
 
 /** A record, with the members of the resource's type. */

@@ -110,7 +110,10 @@ function fullReasonOf(issue: z.core.$ZodIssue, value: unknown, isSecret: boolean
         issue.values.map((each) => JSON.stringify(each)),
         "or",
       );
-      return value === undefined ? `${REQUIRED} and must be ${allowed}` : `must be ${allowed}${instead}`;
+      if (value === undefined) return `${REQUIRED} and must be ${allowed}`;
+      // Zod's own message says no more.
+      const advice = /^Invalid /.test(issue.message) ? "" : `. ${issue.message}`;
+      return `must be ${allowed}${instead}${advice}`;
     }
     case "invalid_union":
       // A union's message says what is allowed: "must be A or B".

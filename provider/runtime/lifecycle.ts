@@ -8,6 +8,7 @@ import type { Creation } from "./creation";
 import type { CheckFailure } from "./inputs";
 import type { Holding } from "./operation-record";
 import type { Settings } from "./settings";
+import type { UnmanagedMembers } from "./unmanaged";
 import type { JsonObject } from "../basics/json";
 
 /** The name and the secret arguments of the resource whose hook is called. */
@@ -20,6 +21,8 @@ export interface AboutResource {
   readonly secrets?: readonly string[];
   /** Receives the reasons for skipped live checks. */
   readonly skipped?: string[];
+  /** Receives the members of the object that no argument sets. */
+  readonly unmanaged?: UnmanagedMembers;
 }
 
 /** What every hook receives in addition to its own request. */
@@ -43,6 +46,8 @@ export interface Context {
   isSecret(argument: string): boolean;
   /** Hides a text in whatever this call prints, throws or records. */
   hide(text: string): void;
+  /** Notes which members of the resource's own object no argument sets. */
+  noteUnmanaged(members: JsonObject): void;
   /**
    * Shortens names for the record. If one of the arguments that they come from is secret, no name is recorded, and the
    * digest is keyed by the credential.

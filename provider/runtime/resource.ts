@@ -5,6 +5,7 @@ import { checkStackConfig, makesSavedPlan, refusal } from "./program";
 import { HIDDEN } from "./hidden";
 import { computedInputsOf } from "./resource-type";
 import { kindOf, TYPE_PREFIXES } from "./type-tokens";
+import { UNMANAGED } from "./unmanaged";
 import type { JsonObject } from "../basics/json";
 import type { z } from "zod";
 import type { Args as Canonical, Facts, Lifecycle } from "./lifecycle";
@@ -25,7 +26,7 @@ abstract class EdgeResource extends pulumi.CustomResource {
     else refuseProto(`${type} "${name}"`, args);
     const outputs = [data.args, data.computed].flatMap(({ shape }) => Object.keys(shape));
     const unset = Object.fromEntries(
-      [...outputs, ...computedInputsOf(data)].map((output) => [output, undefined]),
+      [...outputs, ...computedInputsOf(data), UNMANAGED].map((output) => [output, undefined]),
     );
     // The engine recognizes secret arguments by the inputs, and a get has none.
     const secretArgs = isGet ? Object.keys(data.secret ?? {}) : [];

@@ -1,5 +1,6 @@
 import type { Purpose } from "../api/errors";
 import * as apply from "./apply";
+import { isRecorded } from "./apply";
 import { check, type CheckResult } from "./check";
 import { diff, type DiffResult } from "./diff";
 import { ResourceType } from "./resource-type";
@@ -79,9 +80,4 @@ export function verbsOf(lifecycle: Lifecycle): Verbs {
         apply.delete(resource, host, id, props),
       ),
   };
-}
-
-/** Whether there's a recorded state. There's none for a new resource or an import. */
-function isRecorded(olds: JsonObject): boolean {
-  return Object.keys(olds).length > 0;
 }

@@ -14,8 +14,8 @@ export const COUNTS: Readonly<Record<Chart, (zone: Zone) => Counts>> = {
   policies: (zone) =>
     each(valueOf(zone.policies) ?? [], ({ effect }) => (EFFECTS.includes(effect) ? effect : "other")),
   scripts: (zone) => {
-    const { malicious = 0, notScored = 0, seen = 0 } = valueOf(zone.scripts) ?? {};
-    return { malicious, notScored, other: seen - malicious - notScored };
+    const { malicious = 0, suspicious = 0, notScored = 0, seen = 0 } = valueOf(zone.scripts) ?? {};
+    return { malicious, suspicious, notScored, other: seen - malicious - suspicious - notScored };
   },
   managedRulesets: (zone) => one(valueOf(protectionOf(zone)), String),
   owasp: (zone) => one(valueOf(zone.owasp), ({ state }) => state),

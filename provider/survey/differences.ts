@@ -144,18 +144,24 @@ function policyDifferences([old, now]: Pair<Policy>, what: string, id: string): 
 type Scripts = Exclude<Zone["scripts"], NotReadable>;
 
 /**
- * Compares malicious scripts one by one if both surveys list all of them, otherwise by number. Also compares the number
+ * Compares malicious and suspicious scripts one by one if both surveys list all of them, otherwise by number. Also compares the number
  * of unapproved scripts.
  */
 function scriptDifferences(old: Scripts, now: Scripts): Difference[] {
-  const isWhole = [old, now].every(({ malicious, worst }) => malicious === worst.length);
+  const isWhole = [old, now].every(
+    ({ malicious, suspicious, worst }) => malicious + suspicious === worst.length,
+  );
   const fact = (script: Item<Scripts["worst"]> | undefined): Fact =>
     script === undefined ? ABSENT : fewer(1, `seen on ${script.host}`);
   const malicious = isWhole
     ? paired(old.worst, now.worst, ({ url, host }) => JSON.stringify([url, host])).flatMap(([a, b]) =>
-        changed(`malicious script ${(b ?? a)?.url ?? ""}`, fact(a), fact(b)),
+        changed(`malicious or suspicious script ${(b ?? a)?.url ?? ""}`, fact(a), fact(b)),
       )
-    : changed("malicious scripts", fewer(old.malicious), fewer(now.malicious));
+    : changed(
+        "malicious or suspicious scripts",
+        fewer(old.malicious + old.suspicious),
+        fewer(now.malicious + now.suspicious),
+      );
   // Only surveys with an inventory count these.
   const unapproved =
     old.unapproved === null || now.unapproved === null

@@ -65,6 +65,7 @@ const script = members({
   score: z.number().exactOptional(),
   /** The threat list's categories for the script. */
   threats: z.array(z.string()).exactOptional(),
+  /** Whether the script is malicious. If not, it's suspicious. */
   isMalicious: z.boolean(),
   onPaymentPage: z.boolean(),
 });
@@ -73,9 +74,11 @@ export type Script = z.infer<typeof script>;
 const scripts = members({
   /** The number of active and infrequent scripts. */
   seen: z.int(),
-  /** The number of scripts with a score below 50 or on a threat list. */
+  /** The number of scripts with a score below 10 or on a threat list. */
   malicious: z.int(),
-  /** The number of malicious scripts that an enforced policy blocks. */
+  /** The number of other scripts with a score below 50. */
+  suspicious: z.int(),
+  /** The number of malicious and suspicious scripts that an enforced policy blocks. */
   maliciousBlocked: z.int(),
   /** The number of scripts without a score. They may be malicious. */
   notScored: z.int(),
@@ -333,7 +336,7 @@ export type CountedKeys = z.infer<typeof countedKeys>;
 export const CHARTS = {
   pageShield: ["on", "off", "notReadable"],
   policies: ["enforced", "logging", "off", "other"],
-  scripts: ["malicious", "notScored", "other"],
+  scripts: ["malicious", "suspicious", "notScored", "other"],
   managedRulesets: ["on", "perhaps", "none", "notReadable"],
   owasp: ["on", "perhaps", "off", "notReadable"],
   migration: ["done", "ready", "blocked", "underWay", "notCounted", "retired", "notReadable"],

@@ -11,7 +11,7 @@ import { judged } from "../migration/judge";
 import { parseForeignCsp } from "../page-shield/csp";
 import { policyEffect } from "../page-shield/effect";
 import type { Script as DetectedScript } from "../page-shield/records";
-import { isScoredBelow, isThreat } from "../page-shield/threat";
+import { isScoredBelow, threatOf } from "../page-shield/threat";
 import { listDetected, listPolicies, readSettings, SCRIPTS } from "../page-shield/wire";
 import { shownUrl, wouldBlockOf } from "../page-shield/would-block";
 import { entryPointPath } from "../rulesets/entry-point";
@@ -32,8 +32,13 @@ export interface Reading extends Reader {
   /** The accounts that own the zones. They're read before the zones. */
   readonly accounts: ReadonlyMap<string, AccountFacts>;
   readonly paymentPages: PaymentPages;
-  /** Whether the inventory approves a script. Undefined without an inventory. */
-  readonly isApproved: ((url: string) => boolean) | undefined;
+  /** What the inventory says about scripts. Undefined without an inventory. */
+  readonly inventory:
+    | {
+        readonly isApproved: (url: string) => boolean;
+        readonly isFalsePositive: (script: DetectedScript) => boolean;
+      }
+    | undefined;
 }
 
 /** Reads a zone with as few requests as possible. docs/guides/survey.md lists them. */
@@ -125,7 +130,7 @@ function blockedBy(
   if (parseForeignCsp(policy.value) === undefined) return null; // Cloudflare holds a policy that it would no longer accept.
   const { seen, scripts: all } = wouldBlockOf(policy, { script: active, connection: undefined });
   if (all === undefined) return null;
-  const harmless = active.filter((each) => !isThreat(each, PAGE_SHIELD.MALICIOUS_BELOW_SCORE));
+  const harmless = active.filter((each) => threatOf(each, PAGE_SHIELD.MALICIOUS_BELOW_SCORE) === undefined);
   const { scripts: others = all } = wouldBlockOf(policy, { script: harmless, connection: undefined });
   const malicious = all.count - others.count;
   return { count: all.count, malicious, seen, scripts: [...(others.count > 0 ? others : all).urls] };
@@ -136,16 +141,21 @@ const WORST_SCRIPTS = 100;
 
 function summaryOf(
   found: readonly DetectedScript[],
-  { paymentPages, isApproved }: Pick<Reading, "paymentPages" | "isApproved">,
+  { paymentPages, inventory }: Pick<Reading, "paymentPages" | "inventory">,
   enforced: readonly Pick<Policy, "expression" | "value">[],
 ): Exclude<Zone["scripts"], { notReadable: unknown }> {
   const threshold = PAGE_SHIELD.MALICIOUS_BELOW_SCORE;
   const isOnPaymentPage = paymentPages.among(found);
   const isBlocked = (each: DetectedScript): boolean =>
     enforced.some((policy) => (blockedBy(policy, [each])?.count ?? 0) > 0);
-  const malicious = found.filter((each) => isThreat(each, threshold));
-  const worst = malicious
-    .map((each) => ({
+  const judged = found.map((each) => ({
+    each,
+    threat: inventory?.isFalsePositive(each) === true ? undefined : threatOf(each, threshold),
+  }));
+  const threats = judged.filter(({ threat }) => threat !== undefined);
+  const malicious = threats.filter(({ threat }) => threat === "malicious").length;
+  const worst = threats
+    .map(({ each, threat }) => ({
       ...omitAbsent({
         url: shownUrl(each.url),
         host: each.host,
@@ -153,23 +163,25 @@ function summaryOf(
         score: each.jsIntegrityScore,
         threats: threatsOf(each),
       }),
-      isMalicious: true,
+      isMalicious: threat === "malicious",
       onPaymentPage: isOnPaymentPage(each),
     }))
     .sort(
       (a, b) =>
+        Number(b.isMalicious) - Number(a.isMalicious) ||
         Number(b.onPaymentPage) - Number(a.onPaymentPage) ||
         (a.score ?? 0) - (b.score ?? 0) ||
         (a.url < b.url ? -1 : 1),
     );
   return {
     seen: found.length,
-    malicious: malicious.length,
-    maliciousBlocked: malicious.filter(isBlocked).length,
-    notScored: found.filter(
-      (each) => !isThreat(each, threshold) && isScoredBelow(each, threshold) === undefined,
+    malicious,
+    suspicious: threats.length - malicious,
+    maliciousBlocked: threats.filter(({ each }) => isBlocked(each)).length,
+    notScored: judged.filter(
+      ({ each, threat }) => threat === undefined && isScoredBelow(each, threshold) === undefined,
     ).length,
-    unapproved: isApproved === undefined ? null : found.filter(({ url }) => !isApproved(url)).length,
+    unapproved: inventory === undefined ? null : found.filter(({ url }) => !inventory.isApproved(url)).length,
     onPaymentPages: found.filter(isOnPaymentPage).length,
     worst: worst.slice(0, WORST_SCRIPTS),
   };

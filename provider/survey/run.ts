@@ -73,8 +73,7 @@ export async function survey(io: Io, options: SurveyOptions): Promise<void> {
     await withMachineLock(path, lock, async () => {
       const journal = await open(host);
       try {
-        const isApproved = inventory?.isApproved;
-        const given = { host, journal, stacks, isApproved, paymentPages, options, wanted, status };
+        const given = { host, journal, stacks, inventory, paymentPages, options, wanted, status };
         const head = await collect(io, given);
         status.show("writing the files");
         await writeFiles(staging, head, () => zonesIn(journal, stacks));
@@ -100,7 +99,7 @@ interface Collecting {
   readonly host: Host;
   readonly journal: Journal;
   readonly stacks: Stacks | undefined;
-  readonly isApproved: Reading["isApproved"];
+  readonly inventory: Reading["inventory"];
   readonly paymentPages: PaymentPages;
   readonly options: SurveyOptions;
   /** The IDs and names of the zones to read. Undefined for all zones. */
@@ -111,7 +110,7 @@ interface Collecting {
 /** Reads everything that isn't in the journal yet. */
 async function collect(
   io: Io,
-  { host, journal, stacks, isApproved, paymentPages, options, wanted, status }: Collecting,
+  { host, journal, stacks, inventory, paymentPages, options, wanted, status }: Collecting,
 ): Promise<Head> {
   const { api } = host;
   const { budget } = options;
@@ -152,7 +151,7 @@ async function collect(
     cells,
     accounts: journal.accounts,
     paymentPages,
-    isApproved,
+    inventory,
   };
   const progress = new Progress(api, status, "zones", all.zones, unread.length);
   const read = async (zone: ListedZone): Promise<void> => {
@@ -280,9 +279,8 @@ async function readZoneFile(io: Io, file: string): Promise<string[]> {
   return [...new Set(names)];
 }
 
-interface Approvals {
+interface Approvals extends NonNullable<Reading["inventory"]> {
   readonly sha256: string;
-  readonly isApproved: (url: string) => boolean;
   readonly isListed: (url: string) => boolean;
 }
 
@@ -290,12 +288,14 @@ function readApprovals(io: Io, file: string): Approvals {
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded on use: with the Pulumi SDK, it doubles the memory
   const { readInventory } = require("../page-shield/inventory/file") as typeof InventoryFile;
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- as above
-  const { approver, entryFinder } = require("../page-shield/inventory/judge") as typeof Judge;
+  const judge = require("../page-shield/inventory/judge") as typeof Judge;
   const inventory = readInventory(resolve(io.cwd, file), file);
-  const find = entryFinder(inventory);
+  const find = judge.entryFinder(inventory);
+  const now = new Date();
   return {
     sha256: inventory.sha256,
-    isApproved: approver(inventory, new Date()),
+    isApproved: judge.approver(inventory, now),
+    isFalsePositive: (script) => judge.isFalsePositive(find(script.url), script, now),
     isListed: (url) => find(url) !== undefined,
   };
 }

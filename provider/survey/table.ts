@@ -32,6 +32,7 @@ const COLUMNS: Readonly<Record<string, Column>> = {
   policies_off: policies("off"),
   scripts: of("scripts", ({ seen }) => seen),
   scripts_malicious: of("scripts", ({ malicious }) => malicious),
+  scripts_suspicious: of("scripts", ({ suspicious }) => suspicious),
   scripts_not_scored: of("scripts", ({ notScored }) => notScored),
   scripts_unapproved: of("scripts", ({ unapproved }) => unapproved ?? "no inventory"),
   managed_rulesets: of("deployments", rulesetNames),

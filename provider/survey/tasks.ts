@@ -1,4 +1,4 @@
-import { firstFew, pluralize } from "../basics/words";
+import { applying, firstFew, inSeries, pluralize } from "../basics/words";
 import { protectionOf } from "./protection";
 import { isNotReadable, isReadable, valueOf } from "./readable";
 import { TASKS, type Deployment, type Task, type TaskKind, type Zone } from "./model";
@@ -29,16 +29,22 @@ interface Found extends Pick<Task, "text" | "code" | "command"> {
 /** Functions that find a zone's tasks, by kind. Parts that couldn't be read have no tasks. */
 const FINDERS: Readonly<Record<TaskKind, (zone: Facts) => Found | undefined>> = {
   maliciousScript: (zone) => {
-    const { malicious = 0, maliciousBlocked = 0, worst = [] } = valueOf(zone.scripts) ?? {};
+    const { malicious = 0, suspicious = 0, maliciousBlocked = 0, worst = [] } = valueOf(zone.scripts) ?? {};
     const [first] = worst;
-    if (malicious === 0 || first === undefined) return undefined;
-    const which = malicious === 1 ? first.url : `${first.url} and ${pluralize(malicious - 1, "other")}`;
-    const isDone = maliciousBlocked === malicious;
+    if (first === undefined) return undefined;
+    const score = first.score === undefined ? "" : ` (score ${first.score})`;
+    const all = malicious + suspicious;
+    const which = `${first.url}${score}${all === 1 ? "" : ` and ${pluralize(all - 1, "other")}`}`;
+    const counts = applying(
+      malicious > 0 && pluralize(malicious, "malicious script"),
+      suspicious > 0 && pluralize(suspicious, "suspicious script"),
+    );
+    const isDone = maliciousBlocked === all;
     const what = isDone || !mayBlock(zone) ? "Remove" : "Remove or block";
     const blocked = isDone ? "" : ` ${maliciousBlocked} of`;
-    const already = ` Enforced policies already block${blocked} ${malicious === 1 ? "it" : "them"}.`;
+    const already = ` Enforced policies already block${blocked} ${all === 1 ? "it" : "them"}.`;
     return {
-      text: `${what} ${pluralize(malicious, "malicious script")}: ${which}, seen on ${first.host}.${maliciousBlocked === 0 ? "" : already}`,
+      text: `${what} ${inSeries(counts)}: ${which}, seen on ${first.host}.${maliciousBlocked === 0 ? "" : already}`,
       onPaymentPage: first.onPaymentPage,
     };
   },

@@ -1,10 +1,10 @@
-import { z } from "zod";
 import type { EdgeApi } from "../api/client";
 import { ApiError } from "../api/errors";
 import { byPage } from "../api/pages";
 import { ZONES } from "../limits";
 import { ID } from "../runtime/fields";
 import { CommandError } from "../terminal/errors";
+import { ambiguousName, zoneNamed, zoneRecord as record, type ZoneRecord } from "../terminal/zones";
 import type { ListedAccount, ListedZone } from "./model";
 import { textOf } from "./readable";
 
@@ -13,16 +13,6 @@ export interface Scope {
   readonly zones: readonly ListedZone[];
   readonly accounts: readonly ListedAccount[];
 }
-
-const record = z.looseObject({
-  id: z.string(),
-  name: z.string().nullish(),
-  status: z.string().nullish(),
-  paused: z.boolean().nullish(),
-  plan: z.looseObject({ legacy_id: z.string().nullish() }).nullish(),
-  account: z.looseObject({ id: z.string().nullish(), name: z.string().nullish() }).nullish(),
-});
-type ZoneRecord = z.infer<typeof record>;
 
 /**
  * Lists the account's zones, or all zones that the token can see. With a file, lists only the zones named in it. The
@@ -129,12 +119,7 @@ async function readOne(
   const what = `Reading zone ${key}`;
   if (!ID.is(key)) {
     if (isRefused) throw new CommandError(`zone ${JSON.stringify(key)} can't be looked up by name. ${NEEDS}`);
-    const query = { name: key, "account.id": account };
-    const [first, ...more] = (await api.list("/zones", { what, record, query })).records.map(toZone);
-    if (first === undefined)
-      throw new CommandError(`the token can't see a zone named ${JSON.stringify(key)}.`);
-    if (more.length > 0) throw ambiguous(key, [first, ...more]);
-    return first;
+    return toZone(await zoneNamed(api, key, { option: "--zones", account }));
   }
   const unknown = {
     id: key,
@@ -153,10 +138,8 @@ async function readOne(
 }
 
 function ambiguous(name: string, zones: readonly FoundZone[]): CommandError {
-  const ids = zones.map(({ id, accountId }) => `${id} (account ${textOf(accountId, String)})`).join(", ");
-  return new CommandError(
-    `--zones: ${zones.length} zones are named ${JSON.stringify(name)}: ${ids}. Write the ID instead of the name, or pass --account.`,
-  );
+  const named = zones.map(({ id, accountId }) => ({ id, account: textOf(accountId, String) }));
+  return ambiguousName("--zones", name, named);
 }
 
 function toZone({ id, name, status, paused, plan, account }: ZoneRecord): FoundZone {

@@ -56,12 +56,14 @@ describe("when a credential is refused", () => {
     expect(api.requests).toHaveLength(1);
   });
 
-  test("says that the token lacks a permission if the status is 403", async () => {
+  test("says that the plan or a permission is missing if the status is 403", async () => {
     api.fault({ match: {}, kind: "status", status: 403, code: 10010, message: "not entitled" });
     const failure = await failureOf(
       clientOf(api.url, { credential: fresh }).client.get(SETTINGS, { what: WHAT, schema }),
     );
-    expect(failure.message).toContain("The token from CLOUDFLARE_API_TOKEN lacks ");
+    expect(failure.message).toContain(
+      "The plan doesn't include the feature, or the token from CLOUDFLARE_API_TOKEN lacks ",
+    );
   });
 });
 

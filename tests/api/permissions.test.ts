@@ -84,7 +84,9 @@ test.each(NAMES)("%s needs only the permissions that it documents", async (name)
   await new Operation(api).refresh(name, created);
   const updated = await new Operation(api).up(name, { ...second }, created);
   await new Operation(api).destroy(name, updated);
-  const needed = api.requests.map(({ method, path }) => JSON.stringify(permissionFor(method, path)));
+  // Without Zone Read, the plan stays unknown.
+  const requests = api.requests.filter(({ path }) => !/^\/zones\/\w+$/.test(path));
+  const needed = requests.map(({ method, path }) => JSON.stringify(permissionFor(method, path)));
   const { toRead, toWrite } = RESOURCE_PERMISSIONS[name];
   const allowed = [...toRead, ...toWrite].map((permission) => JSON.stringify(permission));
   expect(needed.length).toBeGreaterThan(0);

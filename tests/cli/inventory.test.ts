@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { marked } from "marked";
 import { LONG } from "../support/long";
 import { schemaProblems } from "../support/published";
-import { rawSend } from "../support/operation";
+import { rawSend, visit } from "../support/operation";
 import { Desk } from "./support";
 
 let desk: Desk;
@@ -13,6 +13,7 @@ beforeAll(async () => {
 });
 beforeEach(() => {
   desk.api.reset();
+  visit(desk.api, desk.api.zones.shop);
   desk.api.clearRequests();
 });
 
@@ -37,7 +38,14 @@ const approve = (text: string, until?: string): string => text.replace(/approval
 /** An inventory of the seeded zone's own pages, proposed and approved. */
 async function approved(...args: string[]): Promise<string> {
   desk.write(FILE, "version: 1\nscripts: []\n");
-  const { code } = await propose("--owner", "Web team", "--justification", "The shop needs it", ...args);
+  const { code } = await propose(
+    "--owner",
+    "Web team",
+    "--justification",
+    "The shop needs it",
+    "--pin-hashes",
+    ...args,
+  );
   expect(code).toBe(0);
   const text = approve(read());
   desk.write(FILE, text);
@@ -119,11 +127,65 @@ describe("edgeguard inventory check", () => {
     const { code, stdout } = await check("--hosts", "checkout.shop.example");
     expect(code).toBe(1);
     expect(stdout).toMatch(
-      /- malicious: https:\/\/stats-collect\.example\.com\/c\.js on checkout\.shop\.example\/payment, score 4, .*: its score is below 50, and it's on a threat list \(Cryptominer, Malware\)\. .* It's a finding even though it's approved\./,
+      /- malicious: https:\/\/stats-collect\.example\.com\/c\.js on checkout\.shop\.example\/payment, score 4, .*: its score is below 10, and it's on a threat list \(Cryptominer, Malware\)\. .* It's a finding even though it's approved, unless its entry says falsePositive\./,
     );
     // Threat lists count whatever the threshold.
     const lenient = await check("--hosts", "checkout.shop.example", "--threshold", "2");
     expect(lenient.stdout.match(/- malicious: /g)).toHaveLength(1);
+  });
+
+  test("says how old the newest detections are, and fails once they're older than seven days", async () => {
+    await approved(...HOSTS);
+    expect((await check(...HOSTS)).stdout).toContain(`in 1 zone, last on ${day(0)} (0 days ago).`);
+    desk.api.reset(); // The seed was last seen on 2026-09-01.
+    const { code, stdout } = await check(...HOSTS, "--evidence", "stale");
+    expect(code).toBe(1);
+    expect(stdout).toMatch(
+      /- stale: zone \w+: Page Shield last saw a script \d+ days ago, on 2026-0\S+; after 7 days, detections are stale\./,
+    );
+    const [evidence = ""] = readdirSync(join(desk.cwd, "stale")).filter((name) => name.endsWith(".md"));
+    expect(read(join("stale", evidence))).toMatch(
+      /15 of 15 scripts have an approval.* Gaps: zone \w+ \(nothing seen for more than 7 days\)/,
+    );
+  });
+
+  test("an entry accepts one script's score as a false positive: by whom, why and until when", async () => {
+    const { shop } = desk.api.zones;
+    const host = "www.shop.example";
+    const odd = (score: number): void =>
+      desk.api.detect(shop, { scripts: [{ id: "f".repeat(32), url: NEW, host, js_integrity_score: score }] });
+    const text = await approved(...HOSTS);
+    odd(12);
+    const entry = (more: string): string => `${text}  - script: ${NEW}\n    owner: Web team\n${more}`;
+    const why = "    justification: Minified by hand\n";
+    desk.write(FILE, entry(`${why}    ${approval(day(30))}\n`));
+    expect((await check(...HOSTS)).stdout).toMatch(
+      /- suspicious: \S+tracker\.js on \S+, score 12, .*below 50\./,
+    );
+    desk.write(FILE, entry(`${why}    ${approval(day(30))}\n    falsePositive: 12\n`));
+    expect(await check(...HOSTS)).toMatchObject({ code: 0 });
+    const csv = (await check(...HOSTS, "--format", "csv")).stdout;
+    expect(csv).toMatch(new RegExp(`${NEW},"?approved, false positive.*Ann Lee`));
+    odd(9);
+    expect((await check(...HOSTS)).stdout).toMatch(
+      /- malicious: \S+tracker\.js on \S+, score 9, .*below 10\./,
+    );
+    odd(12);
+    desk.write(FILE, entry(`${why}    ${approval(day(-1))}\n    falsePositive: 12\n`));
+    expect((await check(...HOSTS)).stdout).toContain("- suspicious: ");
+    for (const given of [`    ${approval(day(30))}\n`, `${why}    ${approval()}\n`]) {
+      desk.write(FILE, entry(`${given}    falsePositive: 12\n`));
+      expect((await check(...HOSTS)).stderr).toContain(
+        "falsePositive: needs a justification, and an approval with until",
+      );
+    }
+    desk.write(
+      FILE,
+      entry(`${why}    ${approval(day(30))}\n    falsePositive: 12\n`).replace(NEW, "cdn.new.example"),
+    );
+    expect((await check(...HOSTS)).stderr).toContain(
+      "falsePositive: only an exact URL can be a false positive",
+    );
   });
 
   test("reports an approval that has expired, and one that expires soon", async () => {
@@ -190,7 +252,7 @@ describe("edgeguard inventory check", () => {
     );
     expect(several.code).toBe(1);
     expect(several.stdout).toContain("Page Shield has seen 15 scripts");
-    expect(several.stdout).toContain("in 3 zones. 2 findings, 0 notices.");
+    expect(several.stdout).toContain("in 3 zones, last on ");
     expect(several.stdout).toContain(
       `  - not read: zone ${free}: Reading Page Shield settings of zone ${free} failed`,
     );
@@ -221,6 +283,7 @@ describe("edgeguard inventory check", () => {
     const { shop } = desk.api.zones;
     const scripts = Array.from({ length: COUNT }, (_, i) => ({
       url: `https://cdn${i % 7}.libraries.example/${i}.js`,
+      last_seen_at: `${day(0)}T00:00:00Z`,
       js_integrity_score: 90,
     }));
     desk.api.detect(shop, { scripts }, "replace");
@@ -234,7 +297,7 @@ describe("edgeguard inventory check", () => {
     const { code, stdout } = await check();
     expect(code).toBe(1);
     expect(stdout).toContain(
-      `${COUNT - 1} of ${COUNT - 1} entries approved. Page Shield has seen ${COUNT} scripts in 1 zone. 1 finding`,
+      `${COUNT - 1} of ${COUNT - 1} entries approved. Page Shield has seen ${COUNT} scripts in 1 zone`,
     );
     expect(stdout).toContain("  - new: https://cdn0.libraries.example/0.js");
     expect(desk.api.requests.filter(({ path }) => path.endsWith("/scripts"))).toHaveLength(COUNT / 100);
@@ -404,6 +467,7 @@ describe("the evidence", () => {
   test("calls no script harmless or unchanged if the Cloudflare plan has no scores and hashes", async () => {
     const { blog } = desk.api.zones;
     await rawSend(desk.api, "PUT", `/zones/${blog}/page_shield`, { enabled: true });
+    visit(desk.api, blog);
     desk.write(FILE, "version: 1\nscripts: []\n");
     await inventory("propose", "--zone", blog);
     expect(read()).toContain("without a score");
@@ -466,6 +530,7 @@ describe("the evidence", () => {
     ];
     const scripts = urls.map((url) => ({ url, js_integrity_score: 90 }));
     desk.api.detect(shop, { scripts }, "replace");
+    visit(desk.api, shop);
     desk.write(
       FILE,
       `version: 1\nscripts:\n  - script: evil.example\n    owner: "=cmd|' /C calc'!A0"\n    ${approval()}\n    justification: "| </td> [x](javascript:1)"\n`,
@@ -559,7 +624,7 @@ describe("edgeguard inventory propose", () => {
     expect(code).toBe(0);
     expect(stderr).toContain("edgeguard: fresh.yaml has 20 new entries without an approval.");
     expect(stderr).toContain(
-      " malicious scripts not proposed: https://cdn.extension-helper.example/inject.js, ",
+      " malicious or suspicious scripts not proposed: https://cdn.extension-helper.example/inject.js, ",
     );
     const text = read("fresh.yaml");
     expect(text.split("\n").slice(0, 9)).toEqual([
@@ -642,6 +707,29 @@ describe("edgeguard inventory propose", () => {
     expect(read()).not.toContain("hash: ");
   });
 
+  test("pins a hash only if the URL names a version, unless --pin-hashes asks for all", async () => {
+    const at = (path: string) => `https://js.vendor.example/${path}`;
+    const versioned = ["jquery-3.7.1.min.js", "app.02f6bb.js", "v84a3a4012de94ce1/beacon.js", "2.4/x.js"];
+    const evergreen = ["v3/", "gtag/js?id=G-1.2", "facade/loader.js", "tag.min.js"];
+    const scripts = [...versioned, ...evergreen].map((path) => ({
+      url: at(path),
+      js_integrity_score: 90,
+      hash: "a".repeat(64),
+    }));
+    desk.api.detect(desk.api.zones.shop, { scripts }, "replace");
+    const pinned = async (...more: string[]): Promise<string[]> => {
+      desk.write("pins.json", '{ "version": 1, "scripts": [] }');
+      expect((await propose("--file", "pins.json", ...more)).code).toBe(0);
+      const list = JSON.parse(read("pins.json")) as { scripts: { script: string; hash?: string }[] };
+      return list.scripts.flatMap(({ script, hash }) => (hash === undefined ? [] : [script])).sort();
+    };
+    expect(await pinned()).toEqual(versioned.map(at).sort());
+    expect(await pinned("--pin-hashes")).toEqual([...versioned, ...evergreen].map(at).sort());
+    desk.write(FILE, "version: 1\nscripts: []\n");
+    await propose();
+    expect(read().match(/without a version in its URL, so no hash is filled in\./g)).toHaveLength(4);
+  });
+
   test("proposes one entry for exactly that URL if a URL looks like YAML, a comment or a wildcard", async () => {
     const urls = [
       "https://cdn.example.com/a: b #c.js",
@@ -655,6 +743,7 @@ describe("edgeguard inventory propose", () => {
         scripts: urls.map((url) => ({
           url,
           host: "evil.example/\n  - script: '*.example.com'",
+          last_seen_at: `${day(0)}T00:00:00Z`,
           js_integrity_score: 90,
         })),
       },

@@ -166,7 +166,7 @@ test.each([
   expect(desk.api.requests).toHaveLength(0);
 });
 
-test("key list prints the names and expirations of all pages as one array", async () => {
+test("key list prints the names, expirations and metadata of all pages as one array", async () => {
   const many = Array.from({ length: 1_205 }, (_, i) => ({
     key: `many/${String(i).padStart(4, "0")}`,
     value: "v",
@@ -177,6 +177,9 @@ test("key list prints the names and expirations of all pages as one array", asyn
   expect(JSON.parse(ran.stdout)).toEqual(many.map(({ key }) => ({ name: key })));
   const all = await desk.here("kv", "key", "list", "--binding", "EXISTING");
   expect(JSON.parse(all.stdout)).toContainEqual({ name: "feature:new-cart", expiration: 4_102_444_800 });
+  expect(JSON.parse(all.stdout)).toContainEqual(
+    expect.objectContaining({ metadata: { owner: "shop", revision: 3 } }),
+  );
   expect(await desk.here("kv", "key", "list", "--prefix", "none/", "--binding", "EXISTING")).toMatchObject({
     stdout: "[]\n",
   });

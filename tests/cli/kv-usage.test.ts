@@ -131,14 +131,25 @@ describe("a kv command", () => {
     expect(ran.stderr).not.toContain("0815");
   });
 
-  test("exits with 1 if no account is set", async () => {
+  test("uses the token's only account if none is set, and otherwise names the accounts", async () => {
     const other = join(desk.cwd, "elsewhere.toml");
     desk.write("elsewhere.toml", "");
-    const ran = await desk.here(...get, "--namespace-id", "a".repeat(32), "--config", other);
-    expect(ran).toMatchObject({
+    const { existing } = desk.api.namespaces;
+    const unset = async () => await desk.here(...get, "--namespace-id", existing, "--config", other);
+    expect(await unset()).toMatchObject({ code: 0, stderr: "" });
+    const match = { path: "^/accounts$" };
+    const result = ["a", "b"].map((id) => ({ id: id.repeat(32), name: `team ${id}` }));
+    desk.api.fault({ match, kind: "raw", status: 200, body: JSON.stringify({ success: true, result }) });
+    expect(await unset()).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/no account\. Pass --account-id/) as string,
+      stderr: expect.stringMatching(
+        /no account\. Pass --account-id, .* The token can see a{32} \(team a\), b{32} \(team b\)\.\n$/,
+      ) as string,
     });
+    desk.api.fault({ match, kind: "status", status: 403, code: 10000 });
+    expect((await unset()).stderr).toMatch(
+      /no account\. Pass --account-id, .* set CLOUDFLARE_ACCOUNT_ID\.\n$/,
+    );
   });
 
   test("exits with 1 for an invalid setting, and names its variable", async () => {

@@ -174,7 +174,14 @@ describe("edgeguard report", () => {
       1,
       "the plan of a refresh",
       [pathOf("refreshed.json")],
-      /^edgeguard: this is the plan of a `pulumi refresh`/,
+      /^edgeguard: \S*refreshed\.json: this is the plan of a `pulumi refresh`/,
+    ],
+    [1, "text that isn't JSON", [pathOf("changed.md")], /^edgeguard: \S*changed\.md: this isn't a plan from/],
+    [
+      1,
+      "drift in such text",
+      ["--drift", pathOf("changed.md")],
+      /^edgeguard: \S*changed\.md: this isn't a plan/,
     ],
     [
       2,

@@ -6,6 +6,10 @@ import { dataPages } from "../../docs/generate/data-pages";
 import { textOf } from "../../docs/generate/markdown";
 import { FAULTS } from "../../docs/faults";
 import { LIFECYCLES } from "../../docs/generate/lifecycles";
+import { SEEN as KV } from "../../provider/kv/impact";
+import { SEEN as LOGPUSH } from "../../provider/logpush/impact";
+import { SEEN as PAGE_SHIELD } from "../../provider/page-shield/impact";
+import { SEEN as RULESETS } from "../../provider/rulesets/impact";
 import { examples } from "../support/docstrings";
 import { DOCUMENTS, programsOf } from "../support/documents";
 import { REPOSITORY } from "../support/engine";
@@ -111,6 +115,16 @@ test("every exported name is in the reference", () => {
   expect(names).toEqual(expect.arrayContaining(["KvEntries", "KvEntriesArgs", "getScripts"]));
   expect(names.length).toBeGreaterThan(Object.keys(edgeguard).length);
   expect(names.filter((name) => !new RegExp(`\\b${name}\\b`).test(reference))).toEqual([]);
+});
+
+test("the reference explains each word that a diff shows in `impact.seen`, and the output `logged`", () => {
+  const functions = readFileSync(join(FOLDER, "functions/page-shield.md"), "utf8");
+  const [row = ""] = /^\| `seen`, required \| `string\[\]` .*$/m.exec(functions) ?? [];
+  const words = [KV, LOGPUSH, PAGE_SHIELD, RULESETS].flatMap((seen) => Object.values(seen));
+  expect(words.filter((word) => !row.includes(`\`${word}\``))).toEqual([]);
+  expect(readFileSync(join(FOLDER, "resources/page-shield-policy.md"), "utf8")).toMatch(
+    /^\| `logged` \| .{80}/m,
+  );
 });
 
 test("every exported name has a docstring, except argument interfaces", () => {

@@ -1,7 +1,9 @@
 import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { buildDrift } from "../../provider/report/drift/build";
 import type { DriftedResource } from "../../provider/report/drift/model";
+import { reportDrift } from "../../provider/report";
 import { readPlan } from "../../provider/report/plan";
+import { storedValues } from "../kv/namespace-values";
 import type { Project } from "../support/engine";
 import { rawGet, rawSend } from "../support/operation";
 import { TOKEN } from "../support/scenario";
@@ -21,12 +23,19 @@ const ARGUMENTS: Readonly<Record<string, string>> = {
   KvEntries: 'accountId, namespaceId: existing, entries: { "flag/a": "1", "flag/b": "2" }',
 };
 
-/** @param more lines of code to put in the program, by class. */
-const program = (more: Readonly<Record<string, readonly string[]>> = {}): string => `
+/**
+ * @param more lines of code to put in the program, by class.
+ * @param without the classes that the program no longer declares.
+ */
+const program = (
+  more: Readonly<Record<string, readonly string[]>> = {},
+  without: readonly string[] = [],
+): string => `
 import * as pulumi from "@pulumi/pulumi";
 import * as edgeguard from "pulumi-edgeguard";
 const { accountId, shop, empty, old, existing } = new pulumi.Config().requireObject<Record<string, string>>("ids");
 ${Object.entries(ARGUMENTS)
+  .filter(([kind]) => !without.includes(kind))
   .map(([kind, args]) => {
     const base = `{ ${args} }`;
     const code = more[kind];
@@ -94,6 +103,36 @@ describe.each(surfaces())("on $name, the drift report's advice works:", (surface
     expect(await refreshedPlan()).toEqual([]);
   });
 
+  it("what it says wasn't compared, its instruction compares", async () => {
+    const declare = (verify: string): void => project.write(program({ KvEntries: [`verify: "${verify}",`] }));
+    declare("keys");
+    await project.ok("up", "--yes", "--skip-preview");
+    await project.age(120);
+    await writeValue(api, "flag/a", "theirs");
+    const { stdout } = await project.ok("preview", "--refresh", "--json", "--show-sames");
+    const report = buildDrift(readPlan(stdout));
+    expect(report.resources).toEqual([]);
+    expect(report.counts.uncompared).toBe(1);
+    const note = String(report.notes.find((each) => each.toString().startsWith("KvEntries own: ")));
+    const instruction = /set verify: "(\w+)", run `pulumi (\w+)`, then refresh again\.$/;
+    const [, verify = "", command = ""] = instruction.exec(note) ?? [];
+    expect(reportDrift([{ name: "plan", text: stdout }], "text").text).toContain(
+      "No manual change was found: 7 resources match the state, 1 compared only in part.",
+    );
+    const { stderr, text } = await project.ok("refresh", "--yes");
+    expect(text + stderr).toContain("KvEntries own: the values weren't compared. To compare keys and values");
+
+    declare(verify);
+    await project.ok(command, "--yes", "--skip-preview");
+    expect((await seenIn(api)).values).toEqual(["theirs", "2"]);
+    expect(await refreshedPlan()).toMatchObject([
+      { kind: "KvEntries", changes: [{ now: expect.anything() as unknown }] },
+    ]);
+    project.write(program());
+    await project.ok("up", "--refresh", "--yes", "--skip-preview");
+    expect(await seenIn(api)).toEqual(declared);
+  });
+
   it("its code keeps each change", async () => {
     await project.age(120);
     await changeEverything(api, declared);
@@ -103,9 +142,28 @@ describe.each(surfaces())("on $name, the drift report's advice works:", (surface
       expect(how.toString()).toBe("To keep the change, put this in the program");
       return [kind, code];
     });
-    project.write(program({ ...Object.fromEntries(kept), KvEntries: ['entries: { "flag/a": "1" },'] }));
+    project.write(program({ ...Object.fromEntries(kept), KvEntries: ['entries: { "flag/a": "changed" },'] }));
     await project.ok("up", "--refresh", "--yes", "--skip-preview");
     expect(await seenIn(api)).toEqual(changed);
+    expect(await refreshedPlan()).toEqual([]);
+  });
+
+  it("keeps what was deleted, and what was changed after the program dropped it", async () => {
+    project.write(program());
+    await project.ok("up", "--refresh", "--yes", "--skip-preview");
+    const { job, namespace } = await seenIn(api);
+    const jobPath = `/zones/${api.zones.shop}/logpush/jobs/${job.id}`;
+    await rawSend(api, "PUT", jobPath, { enabled: false });
+    await rawSend(api, "DELETE", `/accounts/${api.accounts.main}/storage/kv/namespaces/${namespace.id}`);
+    project.write(program({}, ["LogpushJob"]));
+    const found = new Map((await refreshedPlan()).map(({ kind, keep }) => [kind, keep]));
+    const [gone, dropped] = [found.get("KvNamespace"), found.get("LogpushJob")];
+    expect(gone?.how.toString()).toBe("To keep it deleted, remove KvNamespace own from the program");
+    expect(dropped?.how.toString()).toBe("To keep the change, declare LogpushJob own again with");
+    project.write(program({ LogpushJob: dropped?.code ?? [] }, ["KvNamespace"]));
+    await project.ok("up", "--refresh", "--yes", "--skip-preview");
+    expect((await rawGet(api, jobPath))["result"]).toMatchObject({ id: job.id, enabled: false });
+    expect(api.snapshot().kv?.namespaces.map(({ id }) => id)).not.toContain(namespace.id);
     expect(await refreshedPlan()).toEqual([]);
   });
 });
@@ -116,7 +174,8 @@ interface Seen {
   readonly rule: { readonly id: string; readonly enabled: boolean };
   readonly job: { readonly id: number; readonly enabled: boolean };
   readonly namespace: { readonly id: string; readonly title: string };
-  readonly keys: readonly string[];
+  /** The values of the keys that the program declares. */
+  readonly values: readonly (string | undefined)[];
 }
 
 const KEYS = ["flag/a", "flag/b"];
@@ -144,15 +203,20 @@ async function seenIn(api: LocalApi): Promise<Seen> {
   const rule = own(rules.find(({ ref }) => ref.endsWith("/own")));
   const job = own(jobs.find(({ name }) => name.endsWith("own")));
   const namespace = own(namespaces.find(({ title }) => title.startsWith("sessions")));
-  const entries = own(namespaces.find(({ id }) => id === api.namespaces.existing)).entries;
   return {
     settings: { enabled, use_connection_url_path },
     policy: { id: policy.id, action: policy.action },
     rule: { id: rule.id, enabled: rule.enabled },
     job: { id: job.id, enabled: job.enabled },
     namespace: { id: namespace.id, title: namespace.title },
-    keys: KEYS.filter((key) => entries.some((each) => each.key === key)),
+    values: KEYS.map((key) => storedValues(api).get(key)),
   };
+}
+
+/** Writes a value of the shared namespace as someone else. */
+async function writeValue(api: LocalApi, key: string, value: string): Promise<void> {
+  const kv = `/accounts/${api.accounts.main}/storage/kv/namespaces/${api.namespaces.existing}`;
+  await rawSend(api, "PUT", `${kv}/bulk`, [{ key, value }]);
 }
 
 async function changeEverything(api: LocalApi, { policy, rule, job, namespace }: Seen): Promise<void> {
@@ -163,6 +227,7 @@ async function changeEverything(api: LocalApi, { policy, rule, job, namespace }:
   const rewritten = { ...current.rules.find(({ id }) => id === rule.id), enabled: false };
   const policyPath = `/zones/${shop}/page_shield/policies/${policy.id}`;
   const { result: found } = (await rawGet(api, policyPath)) as { result: object };
+  await writeValue(api, "flag/a", "changed");
   for (const [method, path, body] of [
     ["PUT", `/zones/${shop}/page_shield`, { use_connection_url_path: false }],
     ["PUT", policyPath, { ...found, action: "log" }],

@@ -518,7 +518,7 @@ describe("edgeguard import into a directory", () => {
 
 describe("the edgeguard import command", () => {
   it.each([
-    [[], "nothing to import. Pass --zone <id>"],
+    [[], "nothing to import. Pass --zone <zone>"],
     [["--zone", "abc"], "32 hex digits"],
     [["--account", "{account}", "--only", "rulesets"], "--only rulesets needs a zone"],
     [["--zone", "{zone}", "--only", "waf"], "Choose from page-shield, rulesets, logpush, kv"],
@@ -529,6 +529,23 @@ describe("the edgeguard import command", () => {
     const given = args.map((arg) => arg.replace("{account}", desk.account).replace("{zone}", desk.zone));
     expect(await desk.run(given)).toEqual({ code: 2, stderr: expect.stringContaining(words) as string });
     expect(desk.api.requests).toEqual([]);
+  });
+
+  it("finds a zone by its name, once, and names the token's zones if there's none", async () => {
+    const desk = await ImportDesk.from();
+    const only = ["--only", "page-shield"];
+    const twice = ["--zone", "shop.example", "--zone", desk.zone.toUpperCase()];
+    expect(await desk.run([...twice, ...only])).toMatchObject({ code: 0 });
+    expect(desk.read("index.ts")).toContain(`const zoneId = "${desk.api.zones.shop}"; // shop.example`);
+    const sees = /The token can see 18 zones: blog\.example \(\w+\), .* and 13 more\./;
+    for (const [zone, says] of [
+      ["shop.missing", 'edgeguard: --zone: the token can\'t see a zone named "shop.missing". '],
+      ["0".repeat(32), "Check the IDs: --zone, --account. "],
+    ] as const) {
+      const { code, stderr } = await desk.run(["--zone", zone, ...only, "--force"]);
+      expect([code, stderr]).toEqual([1, expect.stringContaining(says)]);
+      expect(stderr).toMatch(sees);
+    }
   });
 
   it("accepts several zones, prefixes each name with the zone's name, and reads all pages of an account", async () => {

@@ -102,7 +102,7 @@ describe("a program for the provider plugin", () => {
     expect(program).not.toContain(CANARY);
     expect(stderr).toContain(
       "  npm install --prefix . pulumi-resource-edgeguard @pulumi/pulumi typescript ts-node\n" +
-        "  pulumi package add node_modules/pulumi-resource-edgeguard/pulumi-resource-edgeguard\n",
+        "  pulumi package add ./node_modules/pulumi-resource-edgeguard\n",
     );
     const schema = JSON.parse(readFileSync(join(REPOSITORY, "plugin/schema.json"), "utf8")) as {
       language: { nodejs: { packageName: string } };

@@ -15,7 +15,7 @@ async function read(status: number, body: unknown): Promise<unknown> {
   ]);
   const host = new Host({ config: (key) => config.get(key), env: {} });
   try {
-    return await readZone(host, ID);
+    return await readZone(host, ID, undefined);
   } finally {
     await host.close();
   }

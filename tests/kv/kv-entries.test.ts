@@ -219,19 +219,60 @@ describe("a refresh of KvEntries", () => {
     const recorded = await up(inputs);
     await put({ key: "a", value: "theirs" });
     api.clearRequests();
-    expect((await new Operation(api).refresh(TYPE, recorded))?.inputs).not.toHaveProperty("drift");
+    const op = new Operation(api);
+    expect((await op.refresh(TYPE, recorded))?.inputs).not.toHaveProperty("drift");
+    expect(op.warned.join("")).toContain(
+      "nothing was compared, because the keys were written less than 90 seconds ago",
+    );
     expect(api.requests.map(({ path }) => path.split("/").at(-1))).toEqual(["keys"]);
   });
 
-  test('finds a changed value only with verify: "values"', async () => {
-    const inputs = entries({ a: "1", b: "2" }, { verify: "values", __resourceName: "products" });
-    const recorded = await up(inputs);
+  const many = (count: number, more: object = {}): JsonObject => ({
+    b: "2",
+    ...Object.fromEntries(Array.from({ length: count - 1 }, (_, index) => [`k${index}`, "1"])),
+    ...more,
+  });
+  const INSTRUCTION =
+    'To compare keys and values, set verify: "values", run `pulumi up`, then refresh again.';
+  test.each<
+    [
+      what: string,
+      verify: string | undefined,
+      values: JsonObject,
+      requests: number,
+      omits: string | undefined,
+    ]
+  >([
+    ["1,000 keys by default", undefined, many(1000), 11, undefined],
+    ["1,001 keys by default", undefined, many(1001), 2, "the values weren't compared"],
+    [
+      "more than 1 MiB by default",
+      undefined,
+      many(2, { c: "x".repeat(2 ** 20) }),
+      1,
+      "the values weren't compared",
+    ],
+    ['1,001 keys with verify: "values"', "values", many(1001), 13, undefined],
+    ['2 keys with verify: "keys"', "keys", many(2), 1, "the values weren't compared"],
+  ])("of %s finds a changed value, or says what finds it", async (_what, verify, values, requests, omits) => {
+    const declared = entries(values, {
+      __resourceName: "products",
+      ...(verify === undefined ? {} : { verify }),
+    });
+    const recorded = await up(declared);
     await put({ key: "b", value: "theirs" });
-    const later = laterThan(recorded);
+    api.clearRequests();
     const op = new Operation(api);
-    expect((await op.refresh(TYPE, later))?.inputs).toMatchObject({ drift: "1 key changed: b" });
-    const keysOnly = laterThan(recorded, { verify: "keys" });
-    expect((await new Operation(api).refresh(TYPE, keysOnly))?.inputs).not.toHaveProperty("drift");
+    const refreshed = await op.refresh(TYPE, laterThan(recorded));
+    expect(api.requests).toHaveLength(requests);
+    expect(refreshed?.inputs["drift"]).toBe(omits === undefined ? "1 key changed: b" : undefined);
+    expect(op.said.filter((line) => line.includes("compared"))).toEqual(
+      omits === undefined ? [] : [`edgeguard: KvEntries products: ${omits}. ${INSTRUCTION}`],
+    );
+    if (omits === undefined) return;
+    const comparing = await up({ ...declared, verify: "values" }, refreshed); // As the sentence says.
+    const found = await new Operation(api).refresh(TYPE, laterThan(comparing));
+    expect(found?.inputs["drift"]).toBe("1 key changed: b");
   });
 });
 

@@ -61,7 +61,13 @@ test("a destroy fails at once if the namespace still has keys, and names them", 
   api.clearRequests();
   const { message } = await failureOf(new Operation(api).destroy(TYPE, namespace));
   expect(message).toMatch(
-    /^Namespace "non-empty" \([0-9a-f]{32}\) still has 1 key: "b"\. Deleting the namespace would also delete its keys\. .*set forceDestroy: true/,
+    /^Namespace "non-empty" \([0-9a-f]{32}\) still has 1 key: "b"\. Deleting the namespace would also delete its keys\. .*set forceDestroy: true .* run `pulumi state delete '<URN>'`/,
+  );
+  const many = Array.from({ length: 2_000 }, (_, n) => ({ key: `k${n}`, value: "v" }));
+  await rawSend(api, "PUT", `${PATH}/${namespace.id}/bulk`, many);
+  api.clearRequests();
+  expect((await failureOf(new Operation(api).destroy(TYPE, namespace))).message).toContain(
+    "still has at least 1,000 keys: ",
   );
   expect(sent(api)).toEqual([expect.stringMatching(/^GET .*\/keys$/)]);
 });

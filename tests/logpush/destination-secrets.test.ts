@@ -97,7 +97,11 @@ describe.each(Object.entries(destinations))("a credential in a destination (%s)"
 });
 
 test.each([
-  ["a password with @", "https://u:hunter2@CANARYtail99@logs.example.com/in", "https://logs.example.com/in"],
+  [
+    "a password with @",
+    "https://u:hunter2@CANARYtail99@logs.example.com/in",
+    "https://logs.example.com/in?[secret]",
+  ],
   ["a password with /", "https://u:hunter2/CANARYtail99@logs.example.com/in", undefined],
   ["a password with ?", "https://u:hunter2?CANARYtail99@logs.example.com/in", undefined],
   [

@@ -53,23 +53,60 @@ test("the installed executable returns the schema, checks arguments and creates 
   }
 });
 
-onYaml("an archive of it is installed by Pulumi's CLI, and a program without a path finds it", async () => {
-  if (cli === undefined) return;
-  rmSync(join(UNPACKED, "PulumiPlugin.yaml"));
-  const archive = join(HOME, "edgeguard.tar.gz");
-  execFileSync("tar", ["-czf", archive, "-C", UNPACKED, "."]);
-  const project = new Project(cli, "archive");
-  try {
-    writeFileSync(
-      join(project.dir, "Pulumi.yaml"),
-      "name: archive\nruntime: yaml\nresources:\n  flags:\n    type: edgeguard:KvNamespace\n    properties:\n      title: flags\n",
-    );
-    project.env = { CLOUDFLARE_API_TOKEN: TOKEN, CLOUDFLARE_ACCOUNT_ID: api.accounts.main };
-    await project.init({ "edgeguard:baseUrl": api.url });
-    await project.ok("plugin", "install", "resource", "edgeguard", "0.1.0", "--file", archive);
-    expect(summaryOf((await project.ok("up", "--yes", "--skip-preview")).text)).toEqual({ create: 2 });
-    await project.ok("destroy", "--yes", "--skip-preview");
-  } finally {
-    project.remove();
-  }
-});
+const FLAGS = "resources:\n  flags:\n    type: edgeguard:KvNamespace\n    properties:\n      title: flags\n";
+
+onYaml(
+  "its entry in `packages` is restored on another machine by npm install, then pulumi install",
+  async () => {
+    if (cli === undefined) return;
+    const project = new Project(cli, "restored");
+    const npmInstall = (): void => {
+      const quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"];
+      execFileSync("npm", ["install", "--prefix", ".", ...quiet], { cwd: project.dir, stdio: "ignore" });
+    };
+    try {
+      const dependencies = { "pulumi-resource-edgeguard": `file:${UNPACKED}` };
+      writeFileSync(join(project.dir, "package.json"), JSON.stringify({ private: true, dependencies }));
+      writeFileSync(join(project.dir, "Pulumi.yaml"), `name: restored\nruntime: yaml\n${FLAGS}`);
+      npmInstall();
+      project.env = { CLOUDFLARE_API_TOKEN: TOKEN, CLOUDFLARE_ACCOUNT_ID: api.accounts.main };
+      await project.init({ "edgeguard:baseUrl": api.url });
+      await project.ok("package", "add", "./node_modules/pulumi-resource-edgeguard");
+      expect(readFileSync(join(project.dir, "Pulumi.yaml"), "utf8")).toContain(
+        "packages:\n  edgeguard: ./node_modules/pulumi-resource-edgeguard\n",
+      );
+      rmSync(join(project.dir, "node_modules"), { recursive: true }); // As a colleague's clone lacks it.
+      expect((await project.run("install")).code).not.toBe(0);
+      npmInstall();
+      await project.ok("install");
+      expect(summaryOf((await project.ok("preview")).text)).toEqual({ create: 2 });
+    } finally {
+      project.remove();
+    }
+  },
+);
+
+onYaml(
+  "an archive of it is installed by Pulumi's CLI, and a program without a path finds it and can add it",
+  async () => {
+    if (cli === undefined) return;
+    rmSync(join(UNPACKED, "PulumiPlugin.yaml"));
+    const archive = join(HOME, "edgeguard.tar.gz");
+    execFileSync("tar", ["-czf", archive, "-C", UNPACKED, "."]);
+    const project = new Project(cli, "archive");
+    try {
+      writeFileSync(join(project.dir, "Pulumi.yaml"), `name: archive\nruntime: yaml\n${FLAGS}`);
+      project.env = { CLOUDFLARE_API_TOKEN: TOKEN, CLOUDFLARE_ACCOUNT_ID: api.accounts.main };
+      await project.init({ "edgeguard:baseUrl": api.url });
+      await project.ok("plugin", "install", "resource", "edgeguard", "0.1.0", "--file", archive);
+      await project.ok("package", "add", "edgeguard@0.1.0");
+      expect(readFileSync(join(project.dir, "Pulumi.yaml"), "utf8")).toContain(
+        "edgeguard: edgeguard@0.1.0\n",
+      );
+      expect(summaryOf((await project.ok("up", "--yes", "--skip-preview")).text)).toEqual({ create: 2 });
+      await project.ok("destroy", "--yes", "--skip-preview");
+    } finally {
+      project.remove();
+    }
+  },
+);

@@ -60,10 +60,10 @@ describe.each(["documented", "openapi"] as const)("assertNoMaliciousScripts (API
     if (!(failure instanceof MaliciousScriptsError)) throw new Error(`not the list: ${String(failure)}`);
     expect(failure.message.split("\n")).toEqual([
       expect.stringMatching(
-        `^zone ${api.zones.shop} has 2 scripts that score below 50 \\(malicious\\)\\. Remove them .*\\.$`,
+        `^zone ${api.zones.shop} has 2 scripts that score below 50\\. Remove them .* set threshold: 10\\.$`,
       ),
-      "  score 4: https://stats-collect.example.com/c.js on checkout.shop.example, first seen on checkout.shop.example/payment",
-      "  score 32: https://cdn.libraries.example/jquery/3.4.1/jquery.min.js on checkout.shop.example, first seen on checkout.shop.example/payment",
+      "  malicious, score 4: https://stats-collect.example.com/c.js on checkout.shop.example, first seen on checkout.shop.example/payment",
+      "  suspicious, score 32: https://cdn.libraries.example/jquery/3.4.1/jquery.min.js on checkout.shop.example, first seen on checkout.shop.example/payment",
     ]);
     expect(failure.scripts.map(({ jsIntegrityScore }) => jsIntegrityScore).sort()).toEqual([32, 4]);
   });

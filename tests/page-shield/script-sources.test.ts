@@ -39,12 +39,12 @@ test("scriptSources leaves out malicious and unscored scripts, and lists them wi
     scriptSrc: ["https://z.example/edge.js"],
     leftOut: [
       { url: "https://x.example/new.js", host: HOST, reason: "unscored" },
-      { url: "https://y.example/bad.js", host: HOST, jsIntegrityScore: 49, reason: "malicious" },
+      { url: "https://y.example/bad.js", host: HOST, jsIntegrityScore: 49, reason: "suspicious" },
     ],
   });
   expect(warned).toEqual([
     "edgeguard: scriptSources: left out 2 scripts. An enforced policy will block them: " +
-      "https://x.example/new.js (unscored), https://y.example/bad.js (malicious).\n",
+      "https://x.example/new.js (unscored), https://y.example/bad.js (suspicious, score 49).\n",
   ]);
   expect(scriptSources(found, { unscored: "include", threshold: 10 })).toEqual({
     scriptSrc: ["https://x.example/new.js", "https://y.example/bad.js", "https://z.example/edge.js"],
@@ -56,7 +56,7 @@ test("scriptSources warns if only 'self' remains, and names the first five scrip
   scriptSources(
     seen(...[1, 2, 3, 4, 5, 6].map((i) => ({ url: `https://a.example/${i}.js`, jsIntegrityScore: 1 }))),
   );
-  expect(warned.join("")).toContain("https://a.example/5.js (malicious), and 1 more in leftOut.");
+  expect(warned.join("")).toContain("https://a.example/5.js (malicious, score 1), and 1 more in leftOut.");
   const alone = "so a policy with 'self' and this list allows only the site's own scripts.";
   expect(warned.join("")).toContain(`no source is left, ${alone}`);
   scriptSources(seen({ url: "https://a.example/a.js" }), { hosts: "ww.shop.example" });

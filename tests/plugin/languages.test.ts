@@ -84,6 +84,15 @@ describe("Python", () => {
       });
       writeFileSync(join(project.dir, "program/__main__.py"), SEVERAL_FORMS);
       await play(7);
+
+      // Pulumi's Python host prints how it was stopped. What's wrong is last.
+      writeFileSync(join(project.dir, "program/__main__.py"), BAD_RESOURCE);
+      const { code, text } = await project.run("preview");
+      expect(code).not.toBe(0);
+      expect(text).toContain("KeyboardInterrupt");
+      expect(text.slice(text.lastIndexOf("KeyboardInterrupt"))).toMatch(
+        /resource 'checkout' has a problem: zoneId: "shop\.example" is not a zone ID/,
+      );
     },
   );
 });
@@ -115,6 +124,13 @@ describe("Go", () => {
     900_000,
   );
 });
+
+const BAD_RESOURCE = `import pulumi_edgeguard as edgeguard
+
+flags = edgeguard.KvNamespace("flags", title="flags")
+edgeguard.PageShieldSettings("checkout", zone_id="shop.example", enabled=True)
+edgeguard.KvEntries("entries", namespace_id=flags.id, entries={"a": "1"})
+`;
 
 const SEVERAL_FORMS = `
 import pulumi

@@ -1,7 +1,9 @@
-import { writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { LOCAL_ENGINE, startLocalApi, type LocalApi } from "edgeguard-local";
 import { edgePolicies } from "pulumi-edgeguard/policies";
+import { programsOf } from "../support/documents";
 import { cliEngine, Project, REPOSITORY } from "../support/engine";
 import { analyze, type Analyzed } from "../support/policies";
 
@@ -82,6 +84,42 @@ onCli(
     ]);
     writeFileSync(join(project.dir, "script-inventory.yaml"), "version: 1\nscripts: []\n");
     expect(violationsIn((await project.ok("preview", ...pack)).text)).toEqual([]);
+  },
+);
+
+onCli(
+  `the guide's pack starts with the dependencies that the guide names, and lets the README's program pass${WHY}`,
+  async () => {
+    await begin(CLI);
+    const guide = readFileSync(join(REPOSITORY, "docs/guides/policies.md"), "utf8");
+    const [, list = ""] = /with its dependencies: ([^.]*)\./.exec(guide) ?? [];
+    const named = [...list.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name);
+    const ours = `file:${join(REPOSITORY, "provider")}`;
+    const dependencies = named.map((name) => [name, name === "pulumi-edgeguard" ? ours : "*"] as const);
+    const pack = join(project.dir, "pack");
+    mkdirSync(pack);
+    writeFileSync(join(pack, "PulumiPolicy.yaml"), "runtime: nodejs\n");
+    writeFileSync(
+      join(pack, "package.json"),
+      JSON.stringify({
+        name: "edge-security",
+        version: "1.0.0",
+        dependencies: Object.fromEntries(dependencies),
+      }),
+    );
+    writeFileSync(join(pack, "index.ts"), programsOf("docs/guides/policies.md")[0]?.text ?? "");
+    // --install-links: a copy of the package can't find what this repository has installed.
+    const flags = ["--install-links", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"];
+    execFileSync("npm", ["install", "--prefix", ".", ...flags], { cwd: pack, stdio: "ignore" });
+    const [program] = programsOf("README.md");
+    project.write(
+      (program?.text ?? "")
+        .replace("0da42c8d2132a9ddaf714f9e7c920711", api.zones.empty)
+        .replace("5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1", api.accounts.main),
+    );
+    const { text } = await project.ok("preview", "--policy-pack", pack);
+    expect(text).toContain("edge-security");
+    expect(violationsIn(text)).toEqual([]);
   },
 );
 

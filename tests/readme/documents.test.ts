@@ -34,7 +34,9 @@ const COMMANDS: Readonly<Record<string, readonly unknown[]>> = {
       "pulumi up --yes",
     ],
     [
+      "export CLOUDFLARE_API_TOKEN=…",
       "edgeguard import --zone 0da42c8d2132a9ddaf714f9e7c920711",
+      "pulumi stack init dev",
       "pulumi import --file import.json --yes --protect=false --generate-code=false",
       "pulumi preview --expect-no-changes",
     ],

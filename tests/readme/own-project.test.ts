@@ -95,17 +95,20 @@ describe("a first install", () => {
         /^<!-- edgeguard report own-project\/dev -->\n/,
       );
 
-      // Another stack is given what a zone has already; nothing is left to do.
+      // An empty directory becomes a project with what a zone has already; nothing is left to do.
       const brought = join(home, "brought-in");
       mkdirSync(brought);
-      writeFileSync(join(brought, "package.json"), '{ "name": "brought-in", "private": true }\n');
-      writeFileSync(join(brought, "Pulumi.yaml"), "name: brought-in\nruntime: nodejs\n");
       symlinkSync(join(project, "node_modules"), join(brought, "node_modules"));
       const bringIn = commandsOf(blockWith("edgeguard import"))
         .join("\n")
+        .replace("TOKEN=…", "TOKEN=local-token")
         .replace("0da42c8d2132a9ddaf714f9e7c920711", api.zones.empty);
-      const withAccount = { ...withBin, CLOUDFLARE_ACCOUNT_ID: api.accounts.main };
-      await run("sh", ["-e", "-c", `pulumi stack init dev\n${bringIn}`], { cwd: brought, env: withAccount });
+      const withAccount = {
+        ...withBin,
+        CLOUDFLARE_API_TOKEN: undefined,
+        CLOUDFLARE_ACCOUNT_ID: api.accounts.main,
+      };
+      await run("sh", ["-e", "-c", bringIn], { cwd: brought, env: withAccount });
       expect(readFileSync(join(brought, "index.ts"), "utf8")).toContain("new PageShieldPolicy(");
 
       // Types: a right program compiles, a wrong one beside it does not.

@@ -31,7 +31,11 @@ describe("the report on a namespace", () => {
   const data = { accountId: "a", title: "catalog" };
   test.each<[string, string[], MadeStep[]]>([
     ["is created", [], [created("KvNamespace", "n", { ...data, forceDestroy: true })]],
-    ["is deleted only if it's empty", ["delete n"], [stepOf("delete", "KvNamespace", "n", { old: data })]],
+    [
+      "is deleted, or stops the update if others wrote keys to it",
+      ["irreversible n", "delete n"],
+      [stepOf("delete", "KvNamespace", "n", { old: data })],
+    ],
     [
       "is deleted with its keys",
       ["irreversible n", "delete n"],
@@ -86,7 +90,7 @@ describe("dangers of renaming a Page Shield resource:", () => {
       ["delete old"],
       [
         stepOf("delete", "PageShieldPolicy", "old", { old: policy }),
-        created("PageShieldPolicy", "new", policy),
+        created("PageShieldPolicy", "new", { ...policy, ...found() }),
       ],
     ],
     [
@@ -265,16 +269,30 @@ describe("a Logpush job's destination", () => {
     sentences("unprotect", stepOf("update", "LogpushJob", "j", { old: was, new: is }));
   const HERE = "r2://logs?account-id=1";
 
+  const ELSEWHERE = `log lines go to another destination: ${HERE}`;
+  const HIDDEN = `log lines may go to another recipient: a hidden part of ${HERE} changes, such as a credential or tenant`;
   test.each<[string, Record<string, unknown>, string]>([
-    ["has another account ID", job("r2://logs?account-id=2"), `${HERE} → r2://logs?account-id=2`],
+    ["has another account ID", job("r2://logs?account-id=2"), `${ELSEWHERE} → r2://logs?account-id=2`],
+    ["differs in what's hidden", job(HERE, { destinationMoved: "0123" }), HIDDEN],
     [
-      "differs in what's hidden",
+      "differs in what's hidden and easy to guess",
       job(HERE, { destinationMoved: true }),
-      `${HERE} → ${HERE} (in a different location)`,
+      `${HIDDEN}; accepting this accepts any new value`,
     ],
-    ["isn't known yet", job(UNKNOWN, { destinationMoved: UNKNOWN }), `${HERE} → known after apply`],
-  ])("is a danger if it %s", (_, is, sides) => {
-    expect(change(job(HERE), is)).toEqual([`log lines go to another destination: ${sides}`]);
+    ["isn't known yet", job(UNKNOWN, { destinationMoved: UNKNOWN }), `${ELSEWHERE} → known after apply`],
+  ])("is a danger if it %s", (_, is, sentence) => {
+    expect(change(job(HERE), is)).toEqual([sentence]);
+  });
+
+  test("has a digest that tells one hidden change from another", () => {
+    const digest = (destinationMoved: string): unknown => {
+      const step = stepOf("update", "LogpushJob", "j", {
+        old: job(HERE),
+        new: job(HERE, { destinationMoved }),
+      });
+      return report(planJson(step), "json").digest;
+    };
+    expect(digest("0123")).not.toEqual(digest("4567"));
   });
 
   test("is no danger if only its credentials change", () => {

@@ -37,7 +37,7 @@ describe("in a program", () => {
       ${settings("true")}
     };`);
     expect(code).not.toBe(0);
-    expect(text).toMatch(/error: edgeguard: zone \w+ has 2 scripts that score below 50 \(malicious\)\./);
+    expect(text).toMatch(/error: edgeguard: zone \w+ has 2 scripts that score below 50\./);
     expect(text).toContain("score 4: https://stats-collect.example.com/c.js on checkout.shop.example");
     expect(text).not.toContain("PageShieldSettings");
     expect(text).not.toMatch(/^\s+at /m);

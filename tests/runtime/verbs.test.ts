@@ -123,6 +123,7 @@ describe("a delete", () => {
       changes: false,
       changed: [],
       replaces: [],
+      deleteBeforeReplace: false,
     });
     await op.destroy("PageShieldPolicy", before);
     expect(await policyCount()).toBe(0);

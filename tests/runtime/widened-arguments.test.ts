@@ -110,7 +110,7 @@ test("a policy accepts readonly lists, outputs of lists, and values that become 
 test("a value that isn't one of an argument's choices compiles, but the preview refuses it", async () => {
   const wrong = { ...policy, action: "block" } satisfies PageShieldPolicyArgs;
   expect(await new Operation(api).refusals("PageShieldPolicy", wrong)).toEqual([
-    'action: must be "log", "allow" or "add_reporting_directives", not "block"',
+    'action: must be "log", "allow" or "add_reporting_directives", not "block". To block, use "allow": visitors then load only what the value lists',
   ]);
   const options = { unscored: "perhaps" };
   expect(() => scriptSources([], options)).toThrow('not "perhaps"');

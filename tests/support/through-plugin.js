@@ -149,6 +149,7 @@ exports.diff = async (type, id, olds, news) => {
   return {
     changes: response.getChanges() === rpc.DiffResponse.DiffChanges.DIFF_SOME,
     replaces: response.getReplacesList(),
+    deleteBeforeReplace: response.getDeletebeforereplace(),
   };
 };
 

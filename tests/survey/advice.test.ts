@@ -87,7 +87,7 @@ const SCENARIOS: readonly Scenario[] = [
 const DO: Readonly<Record<TaskKind, (site: Site, zone: Zone, task: Task) => unknown>> = {
   maliciousScript: (site, _, { text }) => {
     expect(text).toBe(
-      `Remove 1 malicious script: ${EVIL}, seen on checkout.shop.example. Enforced policies already block it.`,
+      `Remove 1 malicious script: ${EVIL} (score 3), seen on checkout.shop.example. Enforced policies already block it.`,
     );
     site.seen([KNOWN]);
   },

@@ -165,10 +165,12 @@ function expectedJobs(found: readonly Raw[], managed: ReadonlySet<unknown>) {
   });
 }
 
-const isBad = (each: Raw): boolean =>
-  (typeof each["js_integrity_score"] === "number" && each["js_integrity_score"] < 50) ||
+const isBelow = (each: Raw, limit: number): boolean =>
+  (typeof each["js_integrity_score"] === "number" && each["js_integrity_score"] < limit) ||
   each["domain_reported_malicious"] === true ||
   each["url_reported_malicious"] === true;
+const isBad = (each: Raw): boolean => isBelow(each, 50);
+const isMalicious = (each: Raw): boolean => isBelow(each, 10);
 const isOnPaymentPage = (each: Raw): boolean => String(each["host"]).startsWith("checkout.");
 
 /** @param enforced the enforced policies. */
@@ -179,7 +181,8 @@ function expectedScripts(seen: readonly Raw[], enforced: readonly Raw[]) {
   ];
   return {
     seen: seen.length,
-    malicious: seen.filter(isBad).length,
+    malicious: seen.filter(isMalicious).length,
+    suspicious: seen.filter((each) => isBad(each) && !isMalicious(each)).length,
     maliciousBlocked: seen
       .filter(isBad)
       .filter((each) => enforced.some((policy) => expectedBlock(policy, [each]).count > 0)).length,
@@ -194,7 +197,7 @@ function expectedScripts(seen: readonly Raw[], enforced: readonly Raw[]) {
         ...(each["first_page_url"] === undefined ? {} : { firstPageUrl: each["first_page_url"] }),
         ...(typeof each["js_integrity_score"] === "number" ? { score: each["js_integrity_score"] } : {}),
         ...(threats(each).length === 0 ? {} : { threats: [...new Set(threats(each))].sort() }),
-        isMalicious: true,
+        isMalicious: isMalicious(each),
         onPaymentPage: isOnPaymentPage(each),
       }))
       .sort((a, b) => (a.url < b.url ? -1 : 1)),

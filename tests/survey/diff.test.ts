@@ -75,6 +75,7 @@ const malicious = (...urls: readonly string[]) => ({
   scripts: {
     ...SCRIPTS,
     malicious: urls.length,
+    suspicious: 0,
     worst: urls.map((url) => ({ url, host: "a.example", isMalicious: true, onPaymentPage: false })),
   },
 });
@@ -290,8 +291,8 @@ const GRADED: readonly Case[] = [
     "one malicious script is gone, and another one is new",
     malicious("https://a.example/1.js"),
     malicious("https://a.example/2.js"),
-    "worse: malicious script https://a.example/2.js: none -> seen on a.example",
-    "better: malicious script https://a.example/1.js: seen on a.example -> none",
+    "worse: malicious or suspicious script https://a.example/2.js: none -> seen on a.example",
+    "better: malicious or suspicious script https://a.example/1.js: seen on a.example -> none",
   ],
   [
     "the migration began",

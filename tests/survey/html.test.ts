@@ -148,7 +148,7 @@ it("every table cell in survey.html shows a value, or why the value isn't known"
   expect(cells(7)).toEqual({
     Zone: "zone-7.example",
     Plan: "Free",
-    "To do": "Malicious script, 1 more",
+    "To do": "Suspicious script, 1 more",
     "Page Shield": "On",
     Policies: "1 logging",
     Scripts: "2 malicious, 2 unapproved, 7 seen",

@@ -141,6 +141,7 @@ describe("a survey of a zone with an unusual response", () => {
     const scripts = {
       seen: 1.5,
       malicious: 0,
+      suspicious: 0,
       maliciousBlocked: 0,
       notScored: 0,
       unapproved: null,

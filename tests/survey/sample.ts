@@ -131,6 +131,7 @@ function readable(number: number): Omit<Zone, "tasks" | "protection"> {
     scripts: {
       seen: number % 60,
       malicious,
+      suspicious: 0,
       maliciousBlocked: 0,
       notScored: number % 3,
       unapproved: number % 2 === 0 ? null : number % 5,

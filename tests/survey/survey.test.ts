@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { callerOf } from "../local-api/client";
 import { schemaProblems } from "../support/published";
@@ -60,7 +60,7 @@ describe("edgeguard survey", () => {
       /^edgeguard: surveying 18 zones and 1 namespace: about 109 to 163 requests, at most 240 a minute/,
     );
     expect(stderr).toContain(
-      "shop.example: Remove or block 3 malicious scripts: https://stats-collect.example.com/c.js",
+      "shop.example: Remove or block 1 malicious script and 2 suspicious scripts: https://stats-collect.example.com/c.js (score 4)",
     );
     // Equal tasks of several zones are one row, with the code for all of them.
     expect(stderr).toMatch(
@@ -114,7 +114,7 @@ describe("edgeguard survey", () => {
     expect(shop).toMatchObject({
       name: { notReadable: "right", what: "Zone Read" },
       pageShield: { enabled: true },
-      scripts: { seen: 23, malicious: 3 },
+      scripts: { seen: 23, malicious: 1, suspicious: 2 },
       deployments: { notReadable: "right", what: "Zone WAF Read" },
       owasp: { notReadable: "right" },
       migration: { notReadable: "right", what: "Zone WAF Read" },
@@ -175,6 +175,13 @@ describe("edgeguard survey", () => {
     expect(ground.result().zones).toHaveLength(18);
     const none = await ground.survey("--resume", "--force");
     expectEnd(none, 1, "no unfinished survey to resume");
+
+    writeFileSync(journal, [...lines.slice(0, 2), '{"zone":{"id":1}}', ...lines.slice(2)].join("\n"));
+    expectEnd(await ground.survey("--resume", "--force"), 1, "Delete the file to start over.");
+    rmSync(journal);
+    expect(await ground.survey(...FEW, "--force")).toMatchObject({ code: 0 });
+    const elsewhere = await ground.survey(...FEW, "--payment-pages", "checkout.*", "--out", "another");
+    expect(elsewhere).toMatchObject({ code: 0 });
   });
 
   it("keeps what it has read if it gives up waiting for a rate limit", async () => {
@@ -326,6 +333,9 @@ scripts:
         command: `edgeguard import --zone ${zones.shop} --only page-shield,rulesets --out shop-example`,
       },
     });
+    const [, ...importing] = (shop.unmanaged?.command ?? "").split(" ");
+    expect(await ground.command({}, ...importing)).toMatchObject({ code: 0 });
+    expect(ground.read("shop-example/index.ts")).toContain("Stolen credentials at the login");
     const [account] = ground.result().accounts;
     expect(account?.unmanaged).toEqual({ objects: [], unread: [], command: "" });
     expect(account?.id).toBe(accounts.main);
@@ -347,7 +357,7 @@ describe("edgeguard survey diff", () => {
     const { code, stdout } = await ground.survey("diff", "old/survey.json", "new/survey.json");
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /Worse \(2\):[^]*shop\.example: malicious script https:\/\/evil\.example\/x\.js: none -> seen on .*\n.*shop\.example: Logpush job "existing": new -> none/,
+      /Worse \(2\):[^]*shop\.example: malicious or suspicious script https:\/\/evil\.example\/x\.js: none -> seen on .*\n.*shop\.example: Logpush job "existing": new -> none/,
     );
     expect(stdout).toMatch(/Better \(1\):\n {2}blog\.example: Page Shield: off -> on/);
     const json = await ground.survey("diff", "old/survey.json", "new/survey.json", "--format", "json");

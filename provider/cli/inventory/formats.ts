@@ -1,3 +1,6 @@
+import { newestOf } from "../../page-shield/inventory/judge";
+import { daysBetween, STALE_DAYS } from "../../page-shield/inventory/requirements";
+import { MALICIOUS_BELOW } from "../../page-shield/threat";
 import { escapeInvisible, visible } from "../../basics/printable";
 import type {
   CheckedScript,
@@ -29,13 +32,24 @@ const STANDING: Readonly<Record<RequirementStanding["standing"], string>> = {
   not: "not evidenced",
 };
 
-function summary({ inventory, seen, zones, findings, notices }: InventoryCheck): string {
+function summary(check: InventoryCheck): string {
+  const { inventory, seen, zones, findings, notices } = check;
   const where = seen.hosts === undefined ? "" : ` on ${seen.hosts.join(", ")}`;
   return [
     `${inventory.file}: ${inventory.approved} of ${pluralize(inventory.entries, "entry")} approved.`,
-    `Page Shield has seen ${pluralize(seen.scripts, "script")}${where} in ${pluralize(zones.length, "zone")}.`,
+    `Page Shield has seen ${pluralize(seen.scripts, "script")}${where} in ${pluralize(zones.length, "zone")}${ageOf(check)}.`,
     `${pluralize(findings.length, "finding")}, ${pluralize(notices.length, "notice")}.`,
   ].join(" ");
+}
+
+/** Says how long ago Page Shield last saw a script, in the zone where that's longest ago. */
+function ageOf({ scripts, zones, checkedAt }: InventoryCheck): string {
+  const inZone = (id: string): string | undefined =>
+    newestOf(scripts.map(({ seen }) => (seen.zoneId === id ? seen.lastSeenAt : undefined)));
+  const [oldest] = zones.flatMap(({ zoneId }) => inZone(zoneId) ?? []).sort();
+  return oldest === undefined
+    ? ""
+    : `, last on ${oldest.slice(0, 10)} (${pluralize(daysBetween(oldest, checkedAt), "day")} ago)`;
 }
 
 function judgedByLine({ judgedBy: { threshold, expiringDays } }: InventoryCheck): string {
@@ -43,7 +57,9 @@ function judgedByLine({ judgedBy: { threshold, expiringDays } }: InventoryCheck)
     expiringDays === 0
       ? ""
       : ` An approval that ends in ${expiringDays === 1 ? "less" : "fewer"} than ${pluralize(expiringDays, "day")} is a finding.`;
-  return `A script with a score below ${threshold} counts as malicious.${days}`;
+  const low = Math.min(threshold, MALICIOUS_BELOW);
+  const suspicious = threshold > low ? `, one from ${low} to ${threshold - 1} as suspicious` : "";
+  return `A script with a score below ${low} counts as malicious${suspicious}.${days} A zone where Page Shield has seen no script for more than ${STALE_DAYS} days is a finding.`;
 }
 
 function contentLine({ scripts }: InventoryCheck): string {
@@ -160,7 +176,7 @@ function table(head: readonly string[], rows: readonly (readonly Phrase[])[]): s
   return [row(head), row(head.map(() => "---")), ...rows.map((cells) => row(cells.map(inTable)))].join("\n");
 }
 
-function scriptRow({ seen, entry, approval, content, malicious }: CheckedScript): Phrase[] {
+function scriptRow({ seen, entry, approval, content, threat }: CheckedScript): Phrase[] {
   const approved = [
     entry?.approvedBy,
     entry?.approvedOn,
@@ -170,7 +186,7 @@ function scriptRow({ seen, entry, approval, content, malicious }: CheckedScript)
     value(seen.url),
     unlinked(seen.pages.join(", ")),
     words(seen.score === undefined ? "" : String(seen.score)),
-    words(malicious ? `${approval}, malicious` : approval),
+    words(threat === undefined ? approval : `${approval}, ${threat}`),
     unlinked(seen.fetchedAt === undefined ? content : `${content}, fetched ${seen.fetchedAt.slice(0, 10)}`),
     unlinked(entry?.justification ?? ""),
     unlinked(entry?.owner ?? ""),
@@ -251,11 +267,11 @@ function toTable(check: InventoryCheck): string {
   );
 }
 
-function scriptCells({ seen, entry, approval, content, malicious }: CheckedScript): Row {
+function scriptCells({ seen, entry, approval, content, threat }: CheckedScript): Row {
   return {
     record: "script",
     subject: seen.url,
-    standing: malicious ? `${approval}, malicious` : approval,
+    standing: threat === undefined ? approval : `${approval}, ${threat}`,
     why: seen.threats.length === 0 ? undefined : `threat lists: ${seen.threats.join(", ")}`,
     zone: seen.zoneId,
     pages: seen.pages.join(" "),

@@ -22,11 +22,12 @@ export interface ProposeOptions {
   readonly owner?: string;
   readonly justification?: string;
   readonly threshold: number;
+  readonly pinHashes: boolean;
 }
 
 /** @throws CommandError if a zone can't be read or the file can't be written. In either case, the file stays unchanged. */
 export async function proposeEntries(io: Io, options: ProposeOptions): Promise<void> {
-  const { zone, file, hosts, owner, justification, threshold } = options;
+  const { zone, file, hosts, owner, justification } = options;
   const path = resolve(io.cwd, file);
   const isNew = !existsSync(path);
   const text = isNew ? emptyInventory(file) : await readInventoryText(path, file);
@@ -39,7 +40,7 @@ export async function proposeEntries(io: Io, options: ProposeOptions): Promise<v
   if (unread.length > 0) throw new CommandError(`${unread.join("\n")}\n${file} is unchanged.`);
   for (const { zoneId, problem } of zones)
     if (problem !== undefined) printToStderr(io, `edgeguard: zone ${zoneId}: ${problem.message}`);
-  const proposals = findProposals(inventory, zones, threshold);
+  const proposals = findProposals(inventory, zones, options);
   const added = addEntries(inventory, text, proposals.entries, { owner, justification });
   if (isNew || added !== text) await replaceFile(path, file, added);
   for (const line of summaryOf(file, proposals)) printToStderr(io, `edgeguard: ${line}`);
@@ -51,7 +52,7 @@ function summaryOf(file: string, { entries, malicious, unusable }: Proposals): s
       ? `${file} already covers all the scripts that were seen${malicious.length + unusable.length === 0 ? "" : ", except those listed below"}.`
       : `${file} has ${pluralize(entries.length, "new entry")} without an approval. Review and approve ${entries.length === 1 ? "it" : "each"}: fill in its "approval" line.`,
     malicious.length > 0 &&
-      `${pluralize(malicious.length, "malicious script")} not proposed: ${malicious.join(", ")}. Remove ${malicious.length === 1 ? "it" : "them"} from your pages.`,
+      `${pluralize(malicious.length, "malicious or suspicious script")} not proposed: ${malicious.join(", ")}. Remove ${malicious.length === 1 ? "it" : "them"} from your pages.`,
     unusable.length > 0 &&
       `${pluralize(unusable.length, "script")} not proposed, because the URL is invalid or contains a user name: ${unusable.join(", ")}.`,
   );

@@ -51,7 +51,7 @@ export async function listKeys(io: Io, options: KvOptions): Promise<void> {
   const { prefix } = options;
   await onNamespace(io, options, async ({ ctx, accountId, namespaceId }) => {
     const at = { accountId, namespaceId, ...(prefix === undefined ? {} : { prefix }) };
-    await printArray(io, listedMembers(keysOf(ctx.api, { ...at, complete: false })));
+    await printArray(io, keysOf(ctx.api, { ...at, complete: false }));
   });
 }
 
@@ -170,14 +170,6 @@ function refuseBadKey(key: string): void {
 
 function isKeyMissing(error: unknown): boolean {
   return isAbsent(error) && !isNamespaceGone(error);
-}
-
-/** Yields the fields documented for `wrangler kv key list`, in the same order. */
-async function* listedMembers(
-  keys: AsyncIterable<{ readonly name: string; readonly expiration?: number }>,
-): AsyncGenerator<object> {
-  for await (const { name, expiration } of keys)
-    yield { name, ...(expiration === undefined ? {} : { expiration }) };
 }
 
 function ends({ expirationTtl, expiration }: Given): string {

@@ -1,5 +1,9 @@
+import { z } from "zod";
+import { ApiError } from "../../api/errors";
+import { firstFew } from "../../basics/words";
 import { fullTitle, type EntriesContext, type NamespaceAddress } from "../../kv/address";
 import { namespaceNamed } from "../../kv/listing";
+import type { Host } from "../../runtime/host";
 import { CommandError, UsageError } from "../../terminal/errors";
 import { withHost } from "../../terminal/host";
 import { printToStderr, type Io } from "../../terminal/io";
@@ -182,14 +186,29 @@ function connected<T>(
   work: (session: Session) => Promise<T>,
 ): Promise<T> {
   return withHost(io, needs, async (host) => {
-    const { accountId } = host.settings;
-    if (accountId === undefined)
-      throw new CommandError(
-        "no account. Pass --account-id, or set account_id in the configuration file, or set CLOUDFLARE_ACCOUNT_ID.",
-      );
+    const accountId = host.settings.accountId ?? (await onlyAccount(host));
     const { api, settings, ...context } = host.context("kv");
     // The commands report progress themselves, on one line.
     const say = { ...host.say, info: () => undefined };
     return await work({ ctx: { ...context, api, settings, say }, accountId });
   });
 }
+
+const account = z.looseObject({ id: z.string(), name: z.string().default("") });
+
+/** @throws CommandError unless the token can see exactly one account. */
+async function onlyAccount({ api }: Host): Promise<string> {
+  const list = { what: "Listing the accounts", record: account };
+  const { records } = await api.list("/accounts", list).catch((error: unknown) => {
+    if (error instanceof ApiError && error.status === 403) return { records: [] };
+    throw error;
+  });
+  const [only, ...others] = records;
+  if (only !== undefined && others.length === 0) return only.id;
+  const names = records.map(({ id, name }) => `${id} (${api.quote(name)})`);
+  throw new CommandError(
+    `no account. Pass --account-id, or set account_id in the configuration file, or set CLOUDFLARE_ACCOUNT_ID.${names.length === 0 ? "" : ` The token can see ${firstFew(names, MOST_ACCOUNTS)}.`}`,
+  );
+}
+
+const MOST_ACCOUNTS = 5;

@@ -5,12 +5,14 @@ import type { Host } from "../../runtime/host";
 import { describe } from "../../basics/json";
 import { ask, LookupError, readArgs, unlessSkipped, type LookupOptions } from "../../runtime/lookup";
 import { pluralize } from "../../basics/words";
+import type { Script } from "../records";
 import { filterShape, listDetected, readSettings, SCRIPTS } from "../wire";
 import { parseThreshold } from "../threshold";
 import type { MaliciousOptions } from "../malicious";
 import { readScriptInventory, type ScriptInventory } from "./file";
-import { judgeInventory, type ZoneReading } from "./judge";
+import { judgeInventory, newestOf, type ZoneReading } from "./judge";
 import type { InventoryCheck } from "./model";
+import { daysBetween, STALE_DAYS } from "./requirements";
 
 /** Arguments of `checkScriptInventory`. */
 export interface CheckScriptInventoryArgs extends MaliciousOptions {
@@ -58,7 +60,7 @@ const EXPIRING_DAYS = 14;
  * Compares a script inventory with the active and infrequent scripts that Page Shield has seen.
  *
  * Findings don't make it fail: see `passed`. It's also a finding if a zone can't be read, if Page Shield is turned off,
- * or if nothing was seen on the zone's pages. The command `edgeguard inventory check` does the same.
+ * or if nothing was seen on the zone's pages, ever or in the last seven days. The command `edgeguard inventory check` does the same.
  *
  * @example A test that fails when a page loads an unapproved script
  * ```ts
@@ -207,7 +209,8 @@ async function readZone(host: Host, zoneId: string, hosts: string | undefined): 
       filters: SCRIPTS.includeAll,
       complete: true, // A script that's left out would pass unseen.
     });
-    const problem = settings.enabled ? (scripts.length === 0 ? nothingSeen(hosts) : undefined) : OFF;
+    const seen = scripts.length === 0 ? nothingSeen(hosts) : staleness(scripts, host.api.now());
+    const problem = settings.enabled ? seen : OFF;
     return { zoneId, scripts, ...(problem && { problem }) };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
@@ -220,6 +223,18 @@ const OFF = {
   message:
     "Page Shield is off, so it sees no new scripts. Turn it on with PageShieldSettings or in the dashboard.",
 } as const;
+
+/** Returns a problem if none of the detections is recent, because the check then says nothing about today's pages. */
+function staleness(scripts: readonly Script[], now: number): ZoneReading["problem"] {
+  const newest = newestOf(scripts.map(({ lastSeenAt }) => lastSeenAt));
+  if (newest === undefined) return undefined;
+  const days = daysBetween(newest, now);
+  if (days <= STALE_DAYS) return undefined;
+  return {
+    kind: "stale",
+    message: `Page Shield last saw a script ${days} days ago, on ${newest.slice(0, 10)}; after ${STALE_DAYS} days, detections are stale. Check that the zone's traffic goes through Cloudflare, and wait until visitors have loaded its pages.`,
+  };
+}
 
 function nothingSeen(hosts: string | undefined): NonNullable<ZoneReading["problem"]> {
   const message =

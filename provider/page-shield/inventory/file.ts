@@ -8,7 +8,7 @@ import { checkInputs, type CheckFailure } from "../../runtime/inputs";
 import { LookupError } from "../../runtime/lookup";
 import { omitAbsent, isJsonObject } from "../../basics/json";
 import { members } from "../../basics/published";
-import { pluralize } from "../../basics/words";
+import { applying, pluralize } from "../../basics/words";
 import { parsePattern, PatternError } from "./script-pattern";
 
 /** Version of the file format. */
@@ -60,7 +60,21 @@ const entry = members({
     .describe(
       `The SHA-256 of the expected content (exact URLs only), or \`${CHANGES}\` if the content is expected to change. If omitted, the content isn't watched.`,
     ),
-});
+  falsePositive: z
+    .number()
+    .nullish()
+    .describe(
+      "The lowest score that this script may have (exact URLs only). Until the approval ends, such a score is a false positive and no finding; a lower one is. Needs a justification, and an approval with `until`.",
+    ),
+}).refine(
+  ({ falsePositive, justification, approval: given }) =>
+    (falsePositive ?? undefined) === undefined ||
+    (textIn(justification) !== undefined && given?.until !== undefined),
+  {
+    path: ["falsePositive"],
+    error: "needs a justification, and an approval with until. Say why, who decided it, and until when",
+  },
+);
 
 /** The file that `edgeguard inventory` reads. */
 export const inventoryDocument = members({
@@ -91,6 +105,8 @@ export interface InventoryEntry {
   readonly approval?: ScriptApproval;
   /** The SHA-256 of the expected content, or `"changes"`. If absent, the content isn't watched. */
   readonly hash?: string;
+  /** The lowest score that counts as a false positive. */
+  readonly falsePositive?: number;
   /** The entry's line in the file, counted from 1. */
   readonly line: number;
 }
@@ -160,16 +176,19 @@ export function parseInventory(file: string, bytes: Buffer): ScriptInventory {
   }
   const entries = inventoryDocument
     .parse(value)
-    .scripts.map(({ script, justification, owner, approval, hash }, index): InventoryEntry => ({
-      ...omitAbsent({
-        script,
-        justification: textIn(justification),
-        owner: textIn(owner),
-        approval: approval && omitAbsent(approval),
-        hash: hash?.toLowerCase(),
+    .scripts.map(
+      ({ script, justification, owner, approval, hash, falsePositive }, index): InventoryEntry => ({
+        ...omitAbsent({
+          script,
+          justification: textIn(justification),
+          owner: textIn(owner),
+          approval: approval && omitAbsent(approval),
+          hash: hash?.toLowerCase(),
+          falsePositive: falsePositive ?? undefined,
+        }),
+        line: lineOf(["scripts", index]),
       }),
-      line: lineOf(["scripts", index]),
-    }));
+    );
   return { file, sha256: createHash("sha256").update(bytes).digest("hex"), entries };
 }
 
@@ -184,7 +203,7 @@ function entryProblems(scripts: unknown, lineOf: Parsed["lineOf"]): CheckFailure
   const lines = new Map<string, number>();
   return (Array.isArray(scripts) ? (scripts as readonly unknown[]) : []).flatMap(
     (given, index): CheckFailure[] => {
-      const { script, hash } = isJsonObject(given) ? given : {};
+      const { script, hash, falsePositive } = isJsonObject(given) ? given : {};
       if (typeof script !== "string") return []; // The schema has refused it.
       try {
         const { text, kind, isWildcard } = parsePattern(script);
@@ -194,9 +213,17 @@ function entryProblems(scripts: unknown, lineOf: Parsed["lineOf"]): CheckFailure
           return [{ property: `scripts[${index}].script`, reason }];
         }
         lines.set(text, lineOf(["scripts", index]));
-        if (typeof hash !== "string" || hash === CHANGES || (kind === "url" && !isWildcard)) return [];
-        const reason = `only an exact URL can have a hash, and ${JSON.stringify(script)} may cover several scripts. Write an entry for each script, or set hash to "${CHANGES}"`;
-        return [{ property: `scripts[${index}].hash`, reason }];
+        if (kind === "url" && !isWildcard) return [];
+        const problem = (name: string, what: string, advice = ""): CheckFailure => ({
+          property: `scripts[${index}].${name}`,
+          reason: `only an exact URL can ${what}, and ${JSON.stringify(script)} may cover several scripts. Write an entry for each script${advice}`,
+        });
+        return applying(
+          typeof hash === "string" &&
+            hash !== CHANGES &&
+            problem("hash", "have a hash", `, or set hash to "${CHANGES}"`),
+          typeof falsePositive === "number" && problem("falsePositive", "be a false positive"),
+        );
       } catch (error) {
         if (!(error instanceof PatternError)) throw error;
         return [{ property: `scripts[${index}].script`, reason: error.message }];

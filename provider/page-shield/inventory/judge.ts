@@ -1,19 +1,27 @@
 import { digestOf } from "../../basics/digest";
 import { omitAbsent } from "../../basics/json";
 import { firstFew, inSeries, pluralize } from "../../basics/words";
-import { isThreat } from "../threat";
+import {
+  isReported,
+  isScoredBelow,
+  MALICIOUS_BELOW,
+  threatOf,
+  type Listed,
+  type ScoredScript,
+} from "../threat";
 import type { Script } from "../records";
 import { CHANGES, type InventoryEntry, type ScriptInventory } from "./file";
-import type {
-  ApprovalState,
-  CheckedScript,
-  ContentState,
-  CoveringEntry,
-  FindingKind,
-  InventoriedScript,
-  InventoryCheck,
-  InventoryFinding,
-  InventoryNotice,
+import {
+  THREATS,
+  type ApprovalState,
+  type CheckedScript,
+  type ContentState,
+  type CoveringEntry,
+  type FindingKind,
+  type InventoriedScript,
+  type InventoryCheck,
+  type InventoryFinding,
+  type InventoryNotice,
 } from "./model";
 import { requirementStandings } from "./requirements";
 import { parsePattern, parseScriptUrl, PatternIndex, withoutUser } from "./script-pattern";
@@ -23,7 +31,10 @@ export interface ZoneReading {
   readonly zoneId: string;
   readonly scripts: readonly Script[];
   /** Why the check can't pass, no matter which scripts were seen. */
-  readonly problem?: { readonly kind: "off" | "not read" | "nothing seen"; readonly message: string };
+  readonly problem?: {
+    readonly kind: "off" | "not read" | "nothing seen" | "stale";
+    readonly message: string;
+  };
 }
 
 export interface JudgeOptions {
@@ -39,7 +50,9 @@ const KINDS: readonly FindingKind[] = [
   "not read",
   "off",
   "nothing seen",
+  "stale",
   "malicious",
+  "suspicious",
   "changed",
   "new",
   "unapproved",
@@ -95,6 +108,12 @@ export function judgeInventory(
   return { ...found, standard: "PCI DSS 4.0.1", requirements: requirementStandings(found) };
 }
 
+/** Returns the latest of the times, in ISO 8601. */
+export function newestOf(times: readonly (string | undefined)[]): string | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.sort().at(-1);
+}
+
 /** A script that was seen in a zone, with the entry that covers it. */
 interface SeenScript {
   readonly zoneId: string;
@@ -109,17 +128,17 @@ function scriptsOf(inventory: ScriptInventory, zones: readonly ZoneReading[]): S
   );
 }
 
-/** Finds the scripts that no entry covers, and whether each looks malicious. */
+/** Finds the scripts that no entry covers, and whether each looks malicious or suspicious. */
 export function newScripts(
   inventory: ScriptInventory,
   zones: readonly ZoneReading[],
   threshold: number,
-): Pick<CheckedScript, "seen" | "malicious">[] {
+): (Pick<CheckedScript, "seen"> & { readonly isThreat: boolean })[] {
   return scriptsOf(inventory, zones)
     .filter(({ entry }) => entry === undefined)
     .map(({ zoneId, records }) => ({
       seen: factsOf(zoneId, records),
-      malicious: looksMalicious(records, threshold),
+      isThreat: records.some((record) => threatOf(record, threshold) !== undefined),
     }));
 }
 
@@ -194,17 +213,34 @@ function judgeScript({ zoneId, records, entry }: SeenScript, options: JudgeOptio
     ...(entry && { entry: coveringEntry(entry) }),
     approval: entry === undefined ? "new" : approvalState(entry, options),
     content: contentState(records, entry?.hash),
-    malicious: looksMalicious(records, options.threshold),
+    ...omitAbsent({ threat: worstThreat(records, entry, options) }),
   };
 }
 
-function looksMalicious(records: Records, threshold: number): boolean {
-  return records.some((record) => isThreat(record, threshold));
+function worstThreat(
+  records: Records,
+  entry: InventoryEntry | undefined,
+  { threshold, now }: Pick<JudgeOptions, "threshold" | "now">,
+): CheckedScript["threat"] {
+  const found = records.map((record) =>
+    isFalsePositive(entry, record, now) ? "false positive" : threatOf(record, threshold),
+  );
+  return THREATS.find((threat) => found.includes(threat));
+}
+
+/** Whether an approved entry accepts the script's score. No entry accepts a script on a threat list. */
+export function isFalsePositive(
+  entry: InventoryEntry | undefined,
+  script: ScoredScript & Listed,
+  now: Date,
+): boolean {
+  if (entry?.falsePositive === undefined || isReported(script) || !isApproved(entry, now)) return false;
+  return isScoredBelow(script, entry.falsePositive) === false;
 }
 
 function factsOf(zoneId: string, records: Records): InventoriedScript {
   const scores = records.flatMap(({ jsIntegrityScore }) => jsIntegrityScore ?? []);
-  const times = (member: "firstSeenAt" | "lastSeenAt" | "fetchedAt"): string[] =>
+  const times = (member: "firstSeenAt" | "fetchedAt"): string[] =>
     records.flatMap((record) => record[member] ?? []).sort();
   const reported = records.flatMap((record) => [
     ...(record.urlReportedMalicious === true ? categories(record.maliciousUrlCategories) : []),
@@ -216,7 +252,7 @@ function factsOf(zoneId: string, records: Records): InventoriedScript {
     pages: unique(records.map(({ host, firstPageUrl }) => withoutUser(firstPageUrl ?? host))),
     status: records.some(({ status }) => status === "active") ? "active" : records[0].status,
     firstSeenAt: times("firstSeenAt")[0],
-    lastSeenAt: times("lastSeenAt").at(-1),
+    lastSeenAt: newestOf(records.map(({ lastSeenAt }) => lastSeenAt)),
     fetchedAt: times("fetchedAt")[0],
     score: scores.length === 0 ? undefined : Math.min(...scores),
     threats: unique(reported),
@@ -237,6 +273,7 @@ function coveringEntry({
   owner,
   approval,
   hash,
+  falsePositive,
 }: InventoryEntry): CoveringEntry {
   return omitAbsent({
     script,
@@ -247,6 +284,7 @@ function coveringEntry({
     approvedOn: approval?.on,
     approvedUntil: approval?.until,
     expectedHash: hash,
+    falsePositive,
   });
 }
 
@@ -300,16 +338,18 @@ function scriptFindings(script: CheckedScript, options: JudgeOptions): Inventory
     message: `${whereSeen(seen)}: ${message}`,
   });
   const findings: InventoryFinding[] = [];
-  if (script.malicious) {
+  if (script.threat === "malicious" || script.threat === "suspicious") {
+    const limit = Math.min(options.threshold, script.threat === "malicious" ? MALICIOUS_BELOW : Infinity);
     const reasons = [
-      ...(seen.score !== undefined && seen.score < options.threshold
-        ? [`its score is below ${options.threshold}`]
-        : []),
+      ...(seen.score !== undefined && seen.score < limit ? [`its score is below ${limit}`] : []),
       ...(seen.threats.length > 0 ? [`it's on a threat list (${seen.threats.join(", ")})`] : []),
     ];
-    const approved = script.approval === "approved" ? " It's a finding even though it's approved." : "";
+    const approved =
+      script.approval === "approved"
+        ? " It's a finding even though it's approved, unless its entry says falsePositive."
+        : "";
     const what = `${reasons.join(", and ")}. Remove it from the pages, or block it with an allow policy.${approved}`;
-    findings.push(finding("malicious", what));
+    findings.push(finding(script.threat, what));
   } else {
     const [kind, message] = approvalFinding(script, options.now) ?? [];
     if (kind !== undefined) findings.push(finding(kind, message ?? ""));

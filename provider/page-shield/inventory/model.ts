@@ -8,6 +8,7 @@ const APPROVALS = ["approved", "expiring", "expired", "not yet approved", "unapp
 const CONTENTS = ["unchanged", "changed", "expected to change", "not watched"] as const;
 const FINDINGS = [
   "malicious",
+  "suspicious",
   "new",
   "unapproved",
   "expired",
@@ -16,7 +17,10 @@ const FINDINGS = [
   "off",
   "not read",
   "nothing seen",
+  "stale",
 ] as const;
+/** What a low score or a threat list can mean for a script, worst first. */
+export const THREATS = ["malicious", "suspicious", "false positive"] as const;
 const NOTICES = ["not seen", "no justification", "no owner"] as const;
 
 /** Whether an entry approves a script on the day of the check. `new` means that no entry covers the script. */
@@ -107,6 +111,8 @@ export interface CoveringEntry {
   readonly approvedUntil?: string;
   /** The expected SHA-256, or `"changes"`. */
   readonly expectedHash?: string;
+  /** The lowest score that counts as a false positive. */
+  readonly falsePositive?: number;
 }
 
 /** A script, compared with the inventory. */
@@ -120,10 +126,10 @@ export interface CheckedScript {
   /** Whether the script's content matches the expected hash. */
   readonly content: ContentState;
   /**
-   * Whether the script's score is below the threshold, or the script is on a threat list. This applies even if the
-   * script is approved.
+   * `malicious` with a score below 10 or on a threat list, `suspicious` with another score below the threshold, even if
+   * the script is approved. `false positive` if the entry accepts the score. Absent otherwise.
    */
-  readonly malicious: boolean;
+  readonly threat?: (typeof THREATS)[number];
 }
 
 /** A zone that was checked. */
@@ -284,6 +290,10 @@ export const inventoryCheckDocument: z.ZodType<
           approvedOn: z.string().exactOptional(),
           approvedUntil: z.string().exactOptional(),
           expectedHash: z.string().exactOptional().describe("The expected content's SHA-256, or `changes`."),
+          falsePositive: z
+            .number()
+            .exactOptional()
+            .describe("The lowest score that counts as a false positive."),
         })
           .exactOptional()
           .describe("The entry that covers the script. Absent if none does."),
@@ -295,7 +305,12 @@ export const inventoryCheckDocument: z.ZodType<
           .describe(
             "Whether the content matches the expected hash. `not watched` means there's no hash to compare, in either the entry or Page Shield.",
           ),
-        malicious: z.boolean(),
+        threat: z
+          .enum(THREATS)
+          .exactOptional()
+          .describe(
+            "`malicious` with a score below 10 or on a threat list, `suspicious` with another score below the threshold, `false positive` if the entry accepts the score. Absent otherwise.",
+          ),
       }),
     )
     .readonly(),

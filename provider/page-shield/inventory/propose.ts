@@ -16,7 +16,7 @@ import { parseScriptUrl } from "./script-pattern";
 /** An entry to add. */
 export interface Proposal {
   readonly script: string;
-  /** The hash that was seen. Undefined if there are none or several. */
+  /** The hash to pin. Undefined if none or several were seen, or if the content may change under this URL. */
   readonly hash: string | undefined;
   /** The number of different hashes that were seen. */
   readonly hashes: number;
@@ -32,18 +32,28 @@ export interface Proposals {
   readonly unusable: readonly string[];
 }
 
-/** Finds the scripts that no entry covers, each only once even if several zones load it. */
+/**
+ * Whether a path names a version or a digest of the script. Under any other URL, a vendor may change the script at any
+ * time.
+ */
+const VERSIONED = /\d\.\d|[./_-]v?(?=[a-f]*\d)[\da-f]{6,}(?=[./_-]|$)/i;
+
+/**
+ * Finds the scripts that no entry covers, each only once even if several zones load it.
+ *
+ * @param pinHashes whether to pin the hash of a script even if its URL names no version.
+ */
 export function findProposals(
   inventory: ScriptInventory,
   zones: readonly ZoneReading[],
-  threshold: number,
+  { threshold, pinHashes }: { readonly threshold: number; readonly pinHashes: boolean },
 ): Proposals {
   const byUrl = new Map<string, InventoriedScript[]>();
   const malicious = new Set<string>();
   const unusable = new Set<string>();
-  for (const { seen, malicious: isMalicious } of newScripts(inventory, zones, threshold)) {
+  for (const { seen, isThreat } of newScripts(inventory, zones, threshold)) {
     const url = parseScriptUrl(seen.url);
-    if (isMalicious) malicious.add(seen.url);
+    if (isThreat) malicious.add(seen.url);
     else if (url === undefined || url.hasUser) unusable.add(seen.url);
     else byUrl.set(url.text, [...(byUrl.get(url.text) ?? []), seen]);
   }
@@ -52,7 +62,9 @@ export function findProposals(
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([script, seen]): Proposal => {
       const hashes = [...new Set(seen.flatMap((each) => each.hashes))];
-      return { script, seen, hash: hashes.length === 1 ? hashes[0] : undefined, hashes: hashes.length };
+      const mayPin = pinHashes || VERSIONED.test(parseScriptUrl(script)?.address?.path ?? "");
+      const hash = hashes.length === 1 && mayPin ? hashes[0] : undefined;
+      return { script, seen, hash, hashes: hashes.length };
     });
   return { entries, malicious: [...malicious], unusable: [...unusable] };
 }
@@ -168,6 +180,7 @@ function yamlLines({ script, hash, hashes, seen }: Proposal, { owner, justificat
     ...(first?.firstSeenAt === undefined ? [] : [`first on ${first.firstSeenAt.slice(0, 10)}`]),
     first?.score === undefined ? "without a score" : `score ${first.score}`,
     ...(hashes > 1 ? [`with ${hashes} different hashes, so no hash is filled in`] : []),
+    ...(hashes === 1 && hash === undefined ? ["without a version in its URL, so no hash is filled in"] : []),
   ];
   return [
     `# ${escapeInvisible(facts.join(", "))}.`,

@@ -1,6 +1,13 @@
 import { pluralize } from "../../basics/words";
 import type { CheckedScript, FindingKind, InventoryCheck, RequirementStanding } from "./model";
 
+/** Detections that are older say nothing about today's pages: requirement 11.6.1 asks for a check every seven days. */
+export const STALE_DAYS = 7;
+
+/** Returns the number of full days between two times. */
+export const daysBetween = (earlier: string, later: string | number): number =>
+  Math.floor((new Date(later).getTime() - Date.parse(earlier)) / 86_400_000);
+
 /**
  * Returns what a check shows, and what it can't show, about each part of requirements 6.4.3 and 11.6.1 of PCI DSS
  * 4.0.1. Whether a requirement is met is for an assessor to decide.
@@ -70,7 +77,10 @@ export function requirementStandings(
 }
 
 /** Descriptions of findings about a zone, if different from the finding's kind. */
-const GAPS: Readonly<Partial<Record<FindingKind, string>>> = { off: "Page Shield is off" };
+const GAPS: Readonly<Partial<Record<FindingKind, string>>> = {
+  off: "Page Shield is off",
+  stale: `nothing seen for more than ${STALE_DAYS} days`,
+};
 
 type Judged = Pick<RequirementStanding, "standing" | "why">;
 
@@ -93,13 +103,14 @@ const ELEMENTS_6_4_3: readonly {
 
 function authorization(scripts: readonly CheckedScript[]): Judged {
   const isApproved = ({ approval }: CheckedScript): boolean => ["approved", "expiring"].includes(approval);
-  const malicious = scripts.filter((script) => script.malicious && isApproved(script)).length;
+  const isThreat = ({ threat }: CheckedScript): boolean => threat === "malicious" || threat === "suspicious";
+  const malicious = scripts.filter((script) => isThreat(script) && isApproved(script)).length;
   const judged = share(scripts, isApproved, "an approval that's valid today");
   return malicious === 0
     ? judged
     : {
         ...judged,
-        why: `${judged.why} Of these, ${malicious} ${malicious === 1 ? "looks" : "look"} malicious.`,
+        why: `${judged.why} Of these, ${malicious} ${malicious === 1 ? "looks" : "look"} malicious or suspicious.`,
       };
 }
 

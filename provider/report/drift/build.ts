@@ -6,10 +6,12 @@ import {
   byName,
   errorsOf,
   isChange,
+  isRead,
   newVersionsOf,
   notesOf,
   resourceSteps,
   titleOf,
+  uncomparedIn,
   warningsOf,
 } from "../build";
 import { impactOf } from "../impact";
@@ -60,7 +62,12 @@ export function buildDrift(plan: Plan, unnamed = "plan"): DriftReport {
   return {
     title: titleOf(plan, unnamed),
     drifted: found.length > 0,
-    counts: { changed: found.length - gone, gone, asRecorded: refreshed.length - found.length },
+    counts: {
+      changed: found.length - gone,
+      gone,
+      asRecorded: refreshed.length - found.length,
+      uncompared: uncomparedIn(plan).length,
+    },
     notes: notesOf(plan),
     errors,
     warnings: warningsOf(plan, changing),
@@ -76,9 +83,6 @@ export function buildDrift(plan: Plan, unnamed = "plan"): DriftReport {
 /** Sorts changes by what they cost, worst first. Equal ones stay in their order. */
 export const byHarm = (a: DriftedResource, b: DriftedResource): number => harmOf(b) - harmOf(a);
 const harmOf = ({ lost, found }: DriftedResource): number => 2 * lost.length + Number(found === "gone");
-
-/** Whether the program only reads the resource, which then belongs to someone else. */
-const isRead = (next: Refreshed["next"]): boolean => next?.op === "read" || next?.op === "read-replacement";
 
 /** Finds drift in another provider's resource. Compares only inputs, because outputs change on their own. */
 function otherDrift({ step, recorded, now }: Refreshed): OtherDrift | undefined {

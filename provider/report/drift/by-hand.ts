@@ -1,4 +1,5 @@
 import { IMPACT } from "../../runtime/impact";
+import { UNMANAGED } from "../../runtime/unmanaged";
 import { omit, ownMember, sameJson } from "../../basics/json";
 import { EFFECTS, judgesOf } from "../effects";
 import { REMOVAL_GATE } from "../model";
@@ -38,7 +39,7 @@ const DESTINATION = "destinationConf";
 
 /** Returns the arguments of a class and the outputs that show drift. Other inputs and outputs are computed. */
 function propertiesOf(kind: string): readonly string[] {
-  return [...argumentsOf(kind), kind === "WafMigration" ? MIGRATION_STATE : DRIFT];
+  return [...argumentsOf(kind), kind === "WafMigration" ? MIGRATION_STATE : DRIFT, UNMANAGED];
 }
 
 /** Returns the names of a class's arguments. */
@@ -48,7 +49,7 @@ function argumentsOf(kind: string): readonly string[] {
 }
 
 export function valueOf({ inputs, outputs }: Sides, name: string): unknown {
-  if (name === MIGRATION_STATE) return outputs[name];
+  if (name === MIGRATION_STATE || name === UNMANAGED) return outputs[name];
   if (name === DESTINATION) return inputs["destinationShown"] ?? inputs[name]; // Without the secret part.
   return inputs[name];
 }

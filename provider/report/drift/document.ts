@@ -44,18 +44,19 @@ const SIGNS: Readonly<Record<Found, string>> = { changed: "~", gone: "-" };
 const WORDS: Readonly<Record<Found, string>> = { changed: "changed manually", gone: "deleted manually" };
 
 function headlineOf({ counts, errors, drifted }: DriftReport): string {
-  const { changed, gone, asRecorded } = counts;
+  const { changed, gone, asRecorded, uncompared } = counts;
+  const partly = uncompared === 0 ? "" : `, ${uncompared} compared only in part`;
   const known = errors.length === 0 ? "" : "Before the failure: ";
   if (!drifted)
     return errors.length === 0
-      ? `Nothing was changed manually${asRecorded === 0 ? "" : `: ${counted(asRecorded, "resource")} ${asRecorded === 1 ? "matches" : "match"} the state`}.`
+      ? `${partly === "" ? "Nothing was changed manually" : "No manual change was found"}${asRecorded === 0 ? "" : `: ${counted(asRecorded, "resource")} ${asRecorded === 1 ? "matches" : "match"} the state`}${partly}.`
       : "The preview failed before it found any drift.";
   const parts = [
     ...(changed === 0 ? [] : [`${changed} ${WORDS.changed}`]),
     ...(gone === 0 ? [] : [`${gone} ${WORDS.gone}`]),
     ...(asRecorded === 0 ? [] : [`${asRecorded} unchanged`]),
   ];
-  return `${known}${parts.join(", ")}`;
+  return `${known}${parts.join(", ")}${partly}`;
 }
 
 function firstLines({ kind, name, lost, gained }: DriftedResource): Line[] {

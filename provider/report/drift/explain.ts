@@ -1,4 +1,5 @@
 import { omitAbsent, ownMember, type JsonObject } from "../../basics/json";
+import { UNMANAGED } from "../../runtime/unmanaged";
 import { EFFECTS } from "../effects";
 import { name as nameOf, say, value, words, type Phrase } from "../phrase";
 import type { Sides } from "../plan";
@@ -29,8 +30,9 @@ export function changesOf(drifted: Drifted): readonly DriftChange[] {
           : ["no argument", "as declared"];
       return [{ property, before: words(before), now: words(drift) }];
     }
-    const part = (side: Sides): JsonObject => ({ [name]: valueOf(side, name) });
-    const program = next?.new === undefined || name === MIGRATION_STATE ? recorded : next.new;
+    const part = (side: Sides): JsonObject =>
+      name === UNMANAGED ? asObject(valueOf(side, name)) : { [name]: valueOf(side, name) };
+    const program = next?.new === undefined || [MIGRATION_STATE, UNMANAGED].includes(name) ? recorded : next.new;
     const planned = new Map(
       differences(part(recorded), part(program)).map(([path, , after]) => [path, after]),
     );
@@ -126,6 +128,8 @@ export function outcomeOf(drifted: Drifted, changes: readonly DriftChange[]): Ou
     return outcome(ownMember(RECREATED, kind) ?? "creates the object again", { how, code: [] });
   }
   if (next === undefined) return outcome("changes nothing");
+  if (names.every((name) => name === UNMANAGED))
+    return outcome("leaves it as it is, because no argument of this version sets it", keepOf(drifted, IN_PROGRAM));
   if (kind === "WafMigration") {
     const update =
       next.op === "delete"
@@ -179,7 +183,7 @@ function keepOf({ kind, now, next, names, recorded }: Drifted, declare: Phrase):
       how: say`To keep the change, update these keys in the program's ${sourceOf(recorded)}`,
       code: [],
     };
-  const declarable = names.filter((name) => name !== DRIFT);
+  const declarable = names.filter((name) => name !== DRIFT && name !== UNMANAGED);
   if (declarable.length === 0)
     return { how: words("No argument covers this change, so the program can't keep it"), code: [] };
   const code = declarable

@@ -65,6 +65,12 @@ export const driftDocument = members({
     changed: z.int().min(0),
     gone: z.int().min(0),
     asRecorded: z.int().min(0).describe("How many resources match the state."),
+    uncompared: z
+      .int()
+      .min(0)
+      .describe(
+        "How many resources were compared only in part. `notes` says which, and how to compare the rest.",
+      ),
   }).describe("How many resources were refreshed, including other providers'."),
   notes: z.array(phrase).readonly().describe("Caveats about the refresh as a whole."),
   errors: z.array(message).readonly().describe("Why the preview failed. Empty if it didn't."),

@@ -18,10 +18,16 @@ export const namespaceData: Judge = (all) => {
       ["irreversible", say`namespace ${title} is replaced by a new, empty one; its keys aren't copied`],
     ];
   }
-  if (old.inputs["forceDestroy"] !== true) return []; // The update fails while the namespace still has keys.
-  return successor(all, ["title", "accountId"]) === undefined
+  // Another resource adopts it, or the update fails before it deletes anything.
+  if (successor(all, ["title", "accountId"]) !== undefined) return [];
+  return old.inputs["forceDestroy"] === true
     ? [["irreversible", say`namespace ${title} is deleted with every key in it (forceDestroy)`]]
-    : []; // Another resource adopts it, or the update fails before it deletes anything.
+    : [
+        [
+          "irreversible",
+          say`namespace ${title} and its ID are deleted, or the update stops halfway if others wrote keys to it`,
+        ],
+      ];
 };
 
 /** Finds deleted or overwritten keys that others wrote, because these can't be recovered. */

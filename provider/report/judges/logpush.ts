@@ -103,14 +103,16 @@ function fieldWords(fields: ReturnType<typeof fieldsOf>): Phrase {
   return words(fields === "all" ? "all fields" : counted(fields.length, "field"));
 }
 
-/** Finds a job that pushes to another destination. */
+/** Finds a job that pushes to another destination, or to someone else there: a credential may name the recipient. */
 const otherDestination = whilePushing((before, after) => {
-  const isMoved = after.inputs["destinationMoved"] !== undefined; // True, or unknown.
+  const moved = after.inputs["destinationMoved"]; // A digest, true if it's too easy to guess, or unknown.
   const isSame = sameJson(before.inputs["destinationShown"], after.inputs["destinationShown"]);
-  if (!isMoved && isSame) return [];
-  const elsewhere = isMoved && isSame ? " (in a different location)" : "";
+  if (moved === undefined && isSame) return [];
+  if (!isSame)
+    return [say`log lines go to another destination: ${destinationOf(before)} → ${destinationOf(after)}`];
+  const any = moved === true ? "; accepting this accepts any new value" : "";
   return [
-    say`log lines go to another destination: ${destinationOf(before)} → ${destinationOf(after)}${words(elsewhere)}`,
+    say`log lines may go to another recipient: a hidden part of ${destinationOf(after)} changes, such as a credential or tenant${words(any)}`,
   ];
 });
 

@@ -3,6 +3,8 @@ import { pluralize } from "../../basics/words";
 import { formatNumber } from "../../limits/workers";
 import { IMPACT } from "../../runtime/impact";
 import { parseForeignCsp, type Directives } from "../../page-shield/csp";
+import type { Blocked } from "../../page-shield/impact";
+import { threatMark } from "../../page-shield/threat";
 import { newlyAllowed, unreportedText } from "../../page-shield/newly-allowed";
 import { joined, say, someOf, value, words, type Phrase } from "../phrase";
 import { wouldBlockIn } from "../sections/page-shield";
@@ -57,13 +59,12 @@ const stopped: Comparison = ({ before, after }) => {
 
 /** Names what a policy blocked when it was last changed, malicious scripts first. Empty if that isn't recorded. */
 function loadsAgain({ outputs }: Side): Phrase {
-  const { count, malicious, urls } = wouldBlockIn(asObject(outputs[IMPACT]))?.scripts ?? NOTHING_BLOCKED;
-  if (count === 0) return words("");
+  const blocked: Blocked | undefined = wouldBlockIn(asObject(outputs[IMPACT]))?.scripts;
+  const { count = 0, malicious = 0 } = blocked ?? {};
+  if (blocked === undefined || count === 0) return words("");
   const worst = malicious > 0 ? ` (${formatNumber(malicious)} malicious)` : "";
-  return say`. When it was last changed, it blocked ${words(pluralize(count, "active script") + worst)}${firstUrls(urls, count)}`;
+  return say`. When it was last changed, it blocked ${words(pluralize(count, "active script") + worst)}${firstUrls(blocked, blocked.urls, count)}`;
 }
-
-const NOTHING_BLOCKED = { count: 0, malicious: 0, urls: [] };
 
 function stateOf(side: Side | undefined): Phrase {
   if (side === undefined) return words("deleted");
@@ -206,7 +207,7 @@ export const policyBlocks: Judge = (all) => {
     const what = count === 1 ? "script or connection" : "scripts or connections";
     const besides = newly.malicious > 0 ? `, besides ${formatNumber(newly.malicious)} malicious` : "";
     found.push(
-      say`would newly block ${words(`${formatNumber(count)} active ${what}${besides}`)}${firstUrls(urls, count)}`,
+      say`would newly block ${words(`${formatNumber(count)} active ${what}${besides}`)}${firstUrls(newly, urls, count)}`,
     );
   }
   if (unreported.length > 0) found.push(words(unreportedText(unreported)));
@@ -214,7 +215,9 @@ export const policyBlocks: Judge = (all) => {
 };
 
 /** Lists URLs after a colon. @param count how many there are in all. */
-function firstUrls(urls: readonly string[], count: number): Phrase {
+function firstUrls(blocked: Blocked, urls: readonly string[], count: number): Phrase {
   const more = words(count > urls.length ? ` and ${formatNumber(count - urls.length)} more` : "");
-  return urls.length === 0 ? words("") : say`: ${joined(urls.map(value))}${more}`;
+  return urls.length === 0
+    ? words("")
+    : say`: ${joined(urls.map((url) => say`${value(url)}${words(threatMark(blocked.scores, url))}`))}${more}`;
 }

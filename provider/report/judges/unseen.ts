@@ -3,6 +3,7 @@ import { SEEN as LOGPUSH } from "../../logpush/impact";
 import { SEEN as PAGE_SHIELD } from "../../page-shield/impact";
 import { SEEN as RULESETS } from "../../rulesets/impact";
 import { hasUnknown } from "../../runtime/engine-values";
+import { newsOf, UNMANAGED } from "../../runtime/unmanaged";
 import { ownMember, sameJson } from "../../basics/json";
 import { joined, say, value, words, type Phrase } from "../phrase";
 import { impactOf } from "../impact";
@@ -55,7 +56,7 @@ export const RISKS: Readonly<Record<string, readonly Risk[]>> = {
         const isSame = ["action", "enabled", "expression", "value"].every(
           (name) => sameJson(before.inputs[name], next.inputs[name]) && !isOpen(next.inputs[name]),
         );
-        if (!mayBlock || isSame || (isNew(all.step) && adoptedBy(all) === undefined)) return undefined;
+        if (!mayBlock || isSame) return undefined;
         return words("may block scripts that the zone's pages load: the policy wasn't compared with them");
       },
     },
@@ -95,7 +96,7 @@ export const RISKS: Readonly<Record<string, readonly Risk[]>> = {
 
 /** Finds what the plan could lose where its preview didn't look. */
 export const unseen: Judge = (all) => {
-  const { step, old, impact } = all;
+  const { step, old, impact, plan } = all;
   if (step.op === "import" || (step.op === "same" && impact.skipped.length === 0)) return [];
   if (isDeleted(step) || isReplaced(step)) {
     const isCounted = step.kind !== "KvEntries" || asNumber(old.inputs["keys"]) !== undefined;
@@ -103,11 +104,16 @@ export const unseen: Judge = (all) => {
       return [["unseen", words("may delete keys that it wrote: the state doesn't say how many")]];
   }
   if (isDeleted(step)) return [];
-  return (ownMember(RISKS, step.kind ?? "") ?? []).flatMap((risk) => {
+  const { recorded = old } = plan.refreshed?.find((each) => each.step.urn === step.urn) ?? {};
+  const found = impact.unmanaged ?? old.outputs[UNMANAGED];
+  const news = step.op === "update" ? newsOf(recorded.outputs[UNMANAGED], found) : undefined;
+  const changed = news === undefined ? [] : [["unseen", words(`is written, although it was ${news}`)] as const];
+  const risks = (ownMember(RISKS, step.kind ?? "") ?? []).flatMap((risk) => {
     if (step.op === "same" && risk.always !== true) return [];
     const sentence = impact.seen.has(risk.seen) ? undefined : risk.loses(all);
     return sentence === undefined ? [] : [["unseen", sentence] as const];
   });
+  return [...changed, ...risks];
 };
 
 /** A create that takes over whatever object exists. */

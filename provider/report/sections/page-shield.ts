@@ -1,5 +1,6 @@
 import { IMPACT } from "../../runtime/impact";
 import { policyRecord, type Blocked, type WouldBlock } from "../../page-shield/impact";
+import { threatMark } from "../../page-shield/threat";
 import { omit, ownMember, pick, type JsonObject } from "../../basics/json";
 import { pluralize } from "../../basics/words";
 import { formatNumber } from "../../limits/workers";
@@ -111,10 +112,14 @@ function blocked(all: StepView): readonly Block[] {
   ];
 }
 
-function listed(what: string, { count, urls }: Blocked): readonly Block[] {
+function listed(what: string, blocked: Blocked): readonly Block[] {
+  const { count, urls } = blocked;
   if (count === 0) return [textBlock(`${what}.`)];
   const more = count > urls.length ? [words(`and ${formatNumber(count - urls.length)} more`)] : [];
-  return titled(`${what}:`, listBlock([...urls.map(value), ...more]));
+  return titled(
+    `${what}:`,
+    listBlock([...urls.map((url) => say`${value(url)}${words(threatMark(blocked.scores, url))}`), ...more]),
+  );
 }
 
 /** Returns what an operation found out about what a policy blocks. Undefined if it didn't look. */

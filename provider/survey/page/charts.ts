@@ -17,7 +17,7 @@ export interface Chart {
 }
 
 export const TASK_WORDS: Words<TaskKind> = {
-  maliciousScript: ["Malicious script", "bad"],
+  maliciousScript: ["Suspicious script", "bad"],
   unapprovedScript: ["Unapproved script", "bad"],
   paused: ["Paused", "bad"],
   noManagedRuleset: ["No managed ruleset", "bad"],
@@ -35,7 +35,12 @@ const PERHAPS = ["Depends on the request", "warn"] as const;
 const MODEL_WORDS: { readonly [Id in ChartId]: Words<(typeof Bars)[Id][number]> } = {
   pageShield: { on: ["On", "good"], off: ["Off", "warn"], notReadable: NOT_READABLE },
   policies: { enforced: ["Enforced", "good"], logging: ["Logging"], off: ["Off"], other: ["Other"] },
-  scripts: { malicious: ["Malicious", "bad"], notScored: ["Not scored", "warn"], other: ["Other"] },
+  scripts: {
+    malicious: ["Malicious", "bad"],
+    suspicious: ["Suspicious", "warn"],
+    notScored: ["Not scored", "warn"],
+    other: ["Other"],
+  },
   managedRulesets: {
     on: ["Deployed", "good"],
     perhaps: PERHAPS,

@@ -77,9 +77,10 @@ const COLUMNS: readonly Column[] = [
     id: "scripts",
     title: "Scripts",
     text: ({ scripts }) =>
-      textOf(scripts, ({ seen, malicious, unapproved }) =>
+      textOf(scripts, ({ seen, malicious, suspicious, unapproved }) =>
         [
           ...(malicious > 0 ? [`${amount(malicious)} malicious`] : []),
+          ...(suspicious > 0 ? [`${amount(suspicious)} suspicious`] : []),
           ...((unapproved ?? 0) > 0 ? [`${amount(unapproved ?? 0)} unapproved`] : []),
           `${amount(seen)} seen`,
         ].join(", "),
@@ -89,7 +90,7 @@ const COLUMNS: readonly Column[] = [
       const value = valueOf(scripts);
       return value === undefined
         ? undefined
-        : value.malicious * 1e9 + (value.unapproved ?? 0) * 1e6 + value.seen;
+        : value.malicious * 1e12 + value.suspicious * 1e9 + (value.unapproved ?? 0) * 1e6 + value.seen;
     },
     highestFirst: true,
   },

@@ -57,7 +57,7 @@ export const COMMON: readonly Mistake[] = [
   {
     title: "A misspelled setting",
     says: () => unknownConfigKeys(["edgeguard:maxRetrys"]),
-    fix: "Run the two commands of the message.",
+    fix: "Run the command of the message, and set the right name.",
     warns: true,
   },
   {

@@ -10,6 +10,11 @@ export const MANAGED_RULESET_OVERRIDE: readonly Mistake[] = [
     instead: { ruleset: { name: "Cloudflare OWASP Core Ruleset" } },
   },
   {
+    title: "A ruleset that the zone's plan doesn't include",
+    write: (api) => ({ zoneId: api.zones.free }),
+    fix: "Upgrade the zone's plan, or remove the resource.",
+  },
+  {
     title: "A tag that no rule has",
     write: { categories: [{ tag: "wordpres", enabled: false }] },
     instead: { categories: [{ tag: "wordpress", enabled: false }] },

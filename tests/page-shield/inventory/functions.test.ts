@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { answerWith } from "../../support/bench";
+import { visit } from "../../support/operation";
 import {
   assertScriptInventory,
   checkScriptInventory,
@@ -28,6 +29,7 @@ beforeAll(async () => {
 afterAll(() => api.close());
 beforeEach(() => {
   api.reset();
+  visit(api, api.zones.shop);
   api.clearRequests();
   warned = [];
   jest.spyOn(process.stderr, "write").mockImplementation((line) => warned.push(String(line)) > 0);

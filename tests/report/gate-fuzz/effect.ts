@@ -10,10 +10,15 @@ import { rawGet } from "../../support/operation";
 /** By resource and sample: a number that's smaller if less is blocked or logged. */
 export interface Effect {
   readonly strengths: ReadonlyMap<string, { readonly strength: number; readonly objects: readonly string[] }>;
-  /** The policies that block each script that the zone's pages load. */
-  readonly blocked: ReadonlyMap<string, readonly string[]>;
+  /** The policies that block what the zone's pages load. Also those that log it, if Page Shield doesn't report it. */
+  readonly blocked: ReadonlyMap<string, Blocking>;
   /** Every deployment, policy and job, whether it has an effect or not, as its kind and ID. */
   readonly objects: ReadonlySet<string>;
+}
+
+interface Blocking {
+  readonly enforced: boolean;
+  readonly objects: readonly string[];
 }
 
 export interface Loss {
@@ -24,7 +29,7 @@ export interface Loss {
   readonly objects?: readonly string[];
 }
 
-/** Where `after` blocks or logs less than `before`, or blocks scripts that the pages load. */
+/** Where `after` blocks or logs less than `before`, or blocks what the pages load. */
 export function losses(before: Effect, after: Effect): Loss[] {
   const less = [...before.strengths].flatMap(([name, was]): Loss[] => {
     const is = after.strengths.get(name)?.strength ?? 0;
@@ -35,8 +40,10 @@ export function losses(before: Effect, after: Effect): Loss[] {
       { kind, what: `${what.join(" ")}: ${was.strength} -> ${is}`, ...(anyOf ? {} : pickObjects(was)) },
     ];
   });
-  const blocked = [...after.blocked].flatMap(([script, objects]): Loss[] =>
-    before.blocked.has(script) ? [] : [{ kind: "PageShieldPolicy", what: `blocks ${script}`, objects }],
+  const blocked = [...after.blocked].flatMap(([script, { enforced, objects }]): Loss[] =>
+    before.blocked.has(script) || !enforced
+      ? []
+      : [{ kind: "PageShieldPolicy", what: `blocks ${script}`, objects }],
   );
   return [...less, ...blocked];
 }
@@ -54,7 +61,7 @@ export async function effectOf(api: LocalApi, zones: readonly string[]): Promise
     const objects = strength === known.strength ? [...known.objects, object] : [object];
     strengths.set(name, { strength, objects });
   };
-  const blocked = new Map<string, readonly string[]>();
+  const blocked = new Map<string, Blocking>();
   const objects = new Set<string>();
   for (const zone of zones) {
     await managedRules(api, zone, atLeast, objects);
@@ -223,13 +230,34 @@ const LOADS: readonly { readonly what: string; readonly directives: readonly str
     { what: "data:text/plain,1", directives: ["connect-src", "default-src"] },
     { what: "inline", directives: ["style-src-elem", "style-src", "default-src"] },
     { what: "https://cdn.example.com/a.css", directives: ["style-src-elem", "style-src", "default-src"] },
+    ...["font-src", "object-src", "media-src", "manifest-src"].map((name) => ({
+      what: "https://cdn.example.com/asset",
+      directives: [name, "default-src"],
+    })),
+    { what: "https://cdn.example.com/frame", directives: ["frame-src", "child-src", "default-src"] },
+    {
+      what: "https://cdn.example.com/worker.js",
+      directives: ["worker-src", "child-src", "script-src", "default-src"],
+    },
+    ...["form-action", "base-uri", "frame-ancestors"].map((name) => ({
+      what: "https://api.example.com/",
+      directives: [name],
+    })),
   ]);
+
+/** What Page Shield reports, by the first of the directives that decide. The pages load all of the rest, too. */
+const REPORTED = ["script-src-elem", "script-src", "connect-src"];
 
 /** Scripts that the pages of the first host load. */
 export const ACTIVE_SCRIPTS: readonly string[] = [
   "https://cdn.example.com/lib.js",
   "https://evil.example/x.js",
 ];
+
+/** Connections that the pages of the first host make. */
+export const ACTIVE_CONNECTIONS: readonly string[] = ["https://api.example.com/v1"];
+
+const ACTIVE = [...ACTIVE_SCRIPTS, ...ACTIVE_CONNECTIONS];
 
 interface StoredPolicy {
   readonly id: string;
@@ -244,7 +272,7 @@ async function pageShield(
   api: LocalApi,
   zone: string,
   found: Found,
-  blocked: Map<string, readonly string[]>,
+  blocked: Map<string, Blocking>,
   objects: Set<string>,
 ): Promise<void> {
   const settings = (await rawGet(api, `/zones/${zone}/page_shield`))["result"] as Record<string, unknown>;
@@ -268,9 +296,15 @@ async function pageShield(
       for (const page of REQUESTS.filter(selects)) {
         const at = `PageShieldPolicy ${zone} ${page.method} ${page.country} ${page.host}${page.path}, ${directives[0] ?? ""} ${what}`;
         found(at, action === "allow" ? 2 : 1, id);
-        if (action !== "allow" || !ACTIVE_SCRIPTS.includes(what) || page.host !== HOSTS[0]) continue;
-        const script = `${what} in ${zone}`;
-        blocked.set(script, [...(blocked.get(script) ?? []), id]);
+        const [first = ""] = directives;
+        const isReported = REPORTED.includes(first);
+        if (page.host !== HOSTS[0] || (isReported && !ACTIVE.includes(what))) continue;
+        // Logging tells nobody but the policy's violations what an unreported directive would block.
+        if (action !== "allow" && isReported) continue;
+        const load = `${first} ${what} in ${zone}`;
+        const known = blocked.get(load) ?? { enforced: false, objects: [] };
+        const enforced = known.enforced || action === "allow";
+        blocked.set(load, { enforced, objects: [...known.objects, id] });
       }
     }
   }
@@ -330,8 +364,7 @@ async function logpush(api: LocalApi, zone: string, found: Found, objects: Set<s
     const { id, dataset, destination_conf: destination, enabled, filter, output_options: output } = job;
     objects.add(objectName("LogpushJob", String(id)));
     if (!enabled) continue;
-    const { host, pathname } = new URL(destination);
-    const at = `LogpushJob ${zone} ${dataset} to ${host}${pathname}`;
+    const at = `LogpushJob ${zone} ${dataset} to ${destination}`; // Each part of these may name the recipient.
     const extra = job[EXTRA];
     if (extra !== undefined) found(`${at}, ${EXTRA} ${JSON.stringify(extra)}`, 1, String(id));
     if (output?.merge_subrequests !== true) found(`${at}, subrequests`, 1, String(id));

@@ -238,12 +238,15 @@ const SOURCES = [
   "api.example.com",
 ];
 
+/** All directives that Page Shield documents. Those in front are more frequent. */
+const DIRECTIVES = [
+  ...["script-src", "default-src", "connect-src", "img-src", "style-src", "script-src-elem"],
+  ...["script-src", "default-src", "connect-src", "font-src", "object-src", "media-src", "frame-src"],
+  ...["child-src", "worker-src", "manifest-src", "form-action", "base-uri", "frame-ancestors"],
+];
+
 function policy({ random, zone, otherZone }: World, description: string): JsonObject {
-  const directives = random.some(
-    ["script-src", "default-src", "connect-src", "img-src", "style-src", "script-src-elem"],
-    1,
-    3,
-  );
+  const directives = random.some(DIRECTIVES, 1, 3);
   const list = (): string => {
     const sources = random.some(SOURCES, 1, 4);
     return sources.length > 1 ? sources.filter((each) => each !== "'none'").join(" ") : sources.join(" ");
@@ -253,9 +256,16 @@ function policy({ random, zone, otherZone }: World, description: string): JsonOb
     description,
     action: random.chance(0.7) ? "allow" : "log",
     expression: expression(random),
-    value: directives.map((name) => `${name} ${list()}`).join("; "),
+    value: [...new Set(directives)].map((name) => `${name} ${sourcesFor(name, list())}`).join("; "),
     ...random.maybe("enabled", () => random.chance(0.7), 0.3),
   };
+}
+
+/** These directives take no keywords but two. */
+function sourcesFor(name: string, list: string): string {
+  if (!["frame-ancestors", "base-uri", "form-action"].includes(name)) return list;
+  const plain = list.split(" ").filter((source) => !source.startsWith("'unsafe"));
+  return plain.length === 0 ? "'none'" : plain.join(" ");
 }
 
 const settings = ({ random, zone, otherZone }: World): JsonObject => ({
@@ -272,7 +282,7 @@ function job({ random, zone, otherZone }: World): JsonObject {
     zoneId: random.chance(0.95) ? zone : otherZone,
     name: "requests",
     dataset: random.chance(0.9) ? "http_requests" : "firewall_events",
-    destinationConf: `https://${random.pick(["logs", "other"])}.example.com/in`,
+    destinationConf: destination(random),
     outputOptions: {
       fieldNames: ["RayID", ...random.some(["ClientIP", "ClientRequestHost"], 0, 2)],
       ...random.maybe("sampleRate", () => random.pick([0.1, 0.5, 1])),
@@ -281,6 +291,19 @@ function job({ random, zone, otherZone }: World): JsonObject {
     ...random.maybe("enabled", () => random.chance(0.6)),
     ...random.maybe("frequency", () => random.pick(["low", "high"]), 0.2),
   };
+}
+
+/** The same place in most cases, but not always the same recipient there. */
+function destination(random: Random): string {
+  const [key, tenant] = [random.pick(["a", "b"]).repeat(32), random.pick(["acme", "evil"])];
+  return random.pick([
+    `https://${random.pick(["logs", "other"])}.example.com/in`,
+    `https://logs.example.com/in?header_Authorization=Bearer%20${key}`,
+    `https://logs.example.com/in?header_X-Tenant=${tenant}&header_Authorization=Bearer%20${key}`,
+    `https://logs.example.com/in?token=${key}`,
+    `https://${tenant}:${key}@logs.example.com/in`,
+    `datadog://http-intake.logs.datadoghq.com/v1/input?header_DD-API-KEY=${key}&ddsource=cloudflare`,
+  ]);
 }
 
 function filter(random: Random): JsonObject {

@@ -2,7 +2,7 @@ import type { LocalApi } from "edgeguard-local";
 import { report, type DangerKind, type JudgedDanger } from "../../../provider/report/index";
 import { isJsonObject, type JsonObject } from "../../../provider/basics/json";
 import { rawGet, rawSend } from "../../support/operation";
-import { ACTIVE_SCRIPTS, effectOf, losses, objectName } from "./effect";
+import { ACTIVE_CONNECTIONS, ACTIVE_SCRIPTS, effectOf, losses, objectName } from "./effect";
 import { keyLosses, keysIn, type Writer } from "./keys";
 import type { Dimension, Resource, Scene } from "./scene";
 
@@ -55,7 +55,10 @@ export async function play(
   const zones = [api.zones.empty, api.zones.blog];
   const { before, after, interrupted, targets } = scene;
   for (const zone of zones)
-    api.detect(zone, { scripts: ACTIVE_SCRIPTS.map((url) => ({ url, host: "www.empty.example" })) });
+    api.detect(zone, {
+      scripts: ACTIVE_SCRIPTS.map((url) => ({ url, host: "www.empty.example" })),
+      connections: ACTIVE_CONNECTIONS.map((url) => ({ url, host: "www.empty.example" })),
+    });
   if ((await someoneElse.up(scene.others)) === undefined) return undefined;
   let had = await player.up(before);
   if (had === undefined) return undefined;

@@ -77,6 +77,7 @@ const SLOTS: readonly Slot[] = [
 const PATHS = [
   "page_shield/policies",
   "page_shield/scripts",
+  "page_shield/connections",
   "page_shield$",
   "rulesets",
   "logpush/jobs",
@@ -389,6 +390,20 @@ function rareChange(
         others: rule("theirs", { expression: POSTS }),
         after: [rule("preceding", { expression: "false", position: "first", exceptions })],
       };
+    }
+    case 5: {
+      const job = (key: string): Resource[] => [
+        resource("LogpushJob", "tenant", {
+          ...{
+            zoneId: zone,
+            name: "tenant",
+            dataset: "http_requests",
+            outputOptions: { fieldNames: ["RayID"] },
+          },
+          destinationConf: `datadog://logs.example.com/v1?header_DD-API-KEY=${key.repeat(32)}&ddsource=cloudflare`,
+        }),
+      ];
+      return { before: job("a"), after: job("b") };
     }
     default:
       return {};

@@ -135,7 +135,7 @@ playScenario({
       run: "up",
       program: "settings-alone",
       code: "failure",
-      says: [/not entitled/, /the plan doesn't include Page Shield/],
+      says: [/not entitled/, /The plan doesn't include Page Shield/],
       writes: [],
     },
   ],
