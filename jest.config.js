@@ -25,6 +25,7 @@ const ENGINE = [
   "/tests/local-engine/(failure|interruption|lifecycle)",
   "/tests/runtime/lookup",
   "/tests/readme/documents",
+  "/tests/survey/advice",
 ];
 
 const IS_ENGINE_RUN = process.env["EDGEGUARD_TEST"] === "engine";

@@ -128,7 +128,7 @@ export const managedRulesetOverride = defineResource({
     ruleIds: ["rules", "exceptions"],
     ruleRef: ["ref"],
     otherManagedRules: ["ref", "description", "position"],
-    previous: ["ref", "description", "expression", "exceptions", ...OVERRIDING],
+    previous: ["ref", "description", "expression", "exceptions", "matchedData", ...OVERRIDING],
   },
   record: rulesetRecord,
   pending: ({ inputs }) => ["expansion", ...(mayNameRules(inputs) ? ["ruleIds"] : [])],

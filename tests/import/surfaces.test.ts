@@ -86,7 +86,10 @@ describe("a program for the provider plugin", () => {
         const read = withoutSecretMarks(plain(response.getProperties()));
         expect({ name, id: response.getId(), outputs: read }).toEqual({ name, id, outputs });
       }
-      expect(desk.api.requests.filter(({ method }) => method !== "GET")).toEqual([]);
+      const writes = desk.api.requests.filter(
+        ({ method, path }) => method !== "GET" && !path.endsWith("/bulk/get"),
+      );
+      expect(writes).toEqual([]);
     } finally {
       plugin.stop();
     }

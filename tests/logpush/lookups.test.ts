@@ -90,7 +90,7 @@ test("lists all jobs or those of one dataset, without anything that could be a c
     dataset: "http_requests",
     enabled: true,
     kind: "edge",
-    destination: "https://logs.example.com/in",
+    destination: "https://logs.example.com/in?[secret]",
     filter: '{"where":{"and":[{"key":"ClientIP","operator":"eq","value":"x"}]}}',
     outputOptions: {
       fieldNames: ["ClientIP"],

@@ -53,9 +53,12 @@ function skippedOf(rule: Raw, ruleset: string): unknown[] {
   if (skip?.action !== "skip" || !skip.enabled) return [];
   const { ruleset: current, rulesets = [], rules = {} } = skip.action_parameters;
   const skips = current === "current" || rulesets.includes(ruleset) ? "all" : rules[ruleset]?.length;
-  const { description = "", expression } = skip;
+  const { description = "", expression, logging } = skip;
+  const isSilent = row(logging ?? {})["enabled"] === false;
   // No rule that an exception lists here is the one that compares the score.
-  return skips === undefined ? [] : [{ description, expression, skips, stops: skips === "all" }];
+  return skips === undefined
+    ? []
+    : [{ description, expression, skips, ...(isSilent ? { logging: false } : {}), stops: skips === "all" }];
 }
 
 const effective = z.looseObject({
@@ -105,6 +108,7 @@ async function expectedDeployments({ call, control, managed, latest }: Source, i
       state: enabled && on > 0 ? "on" : "off",
       expression,
       rulesetId: ruleset.id,
+      ...(parameters["matched_data"] === undefined ? {} : { payloadLogging: true }),
       exceptions: rules.slice(0, at).flatMap((rule) => skippedOf(rule, ruleset.id)),
       effect: {
         name: ruleset.name,
@@ -157,6 +161,8 @@ function expectedJobs(found: readonly Raw[], managed: ReadonlySet<unknown>) {
         /[?&](access-key-id|secret-access-key)=[^&]*/g,
         "",
       ),
+      ...(each["filter_attack_traffic"] === true ? { filterAttackTraffic: true } : {}),
+      ...(typeof each["transformer_id"] === "number" ? { transformerId: each["transformer_id"] } : {}),
       ...(complete === undefined ? {} : { lastComplete: complete }),
       ...(error === undefined ? {} : { lastError: error }),
       ...(message === undefined ? {} : { errorMessage: message }),
@@ -368,8 +374,8 @@ async function expectedAccount({ call, account, managed }: Source, zones: number
   const jobs = expectedJobs(rows((await answer(call, `${root}/logpush/jobs`)).result), managed);
   const namespaces: unknown[] = [];
   const objects = jobs.map(({ id, name }) => ({ type: "LogpushJob", id, name }));
-  for (const { id, title } of rows(
-    (await answer(call, `${root}/storage/kv/namespaces?per_page=100&order=id`)).result,
+  for (const { id, title, jurisdiction } of rows(
+    (await answer(call, `${root}/storage/kv/namespaces?per_page=100&order=title`)).result,
   )) {
     const keys = rows(
       (await answer(call, `${root}/storage/kv/namespaces/${String(id)}/keys?limit=1000`)).result,
@@ -378,6 +384,7 @@ async function expectedAccount({ call, account, managed }: Source, zones: number
     namespaces.push({
       id,
       title,
+      ...(jurisdiction === undefined ? {} : { jurisdiction }),
       keys: { count: keys.length, more: keys.length === 1_000 },
       stack: isManaged ? STACK : null,
     });
@@ -471,14 +478,34 @@ describe("the cells of a survey", () => {
     const many = idOf(await call("POST", `${root}/storage/kv/namespaces`, { title: "many" }));
     const entries = Array.from({ length: 1_001 }, (_, index) => ({ key: `key-${index}`, value: "v" }));
     await call("PUT", `${root}/storage/kv/namespaces/${many}/bulk`, entries);
-    await call("POST", `${root}/storage/kv/namespaces`, { title: "=none" });
+    await call("POST", `${root}/storage/kv/namespaces`, { title: "=none", jurisdiction: "eu" });
+    const attacks = { filter_attack_traffic: true, transformer_id: 7 };
     const audit = await call("POST", `${root}/logpush/jobs`, {
       name: "audit",
-      dataset: "audit_logs",
+      dataset: "network_analytics_logs",
       destination_conf:
         "s3://audit/logs?region=eu-west-1&access-key-id=AKIA1&secret-access-key=simulated-secret",
       enabled: false,
+      ...attacks,
     });
+    await call("PUT", `/zones/${api.zones.shop}/logpush/jobs/101`, attacks);
+    const phase = `/zones/${api.zones.shop}/rulesets/phases/http_request_firewall_managed/entrypoint`;
+    const deployed = row((await answer(call, phase)).result);
+    const changes: Readonly<Record<string, (rule: Raw) => object>> = {
+      skip: () => ({ logging: { enabled: false } }),
+      execute: ({ action_parameters: parameters }) => ({
+        action_parameters: { ...row(parameters), matched_data: { public_key: "key" } },
+      }),
+    };
+    for (const rule of rows(deployed["rules"])) {
+      const { id, action, expression, action_parameters } = rule;
+      const change = { action, expression, action_parameters, ...changes[String(action)]?.(rule) };
+      await call(
+        "PATCH",
+        `/zones/${api.zones.shop}/rulesets/${String(deployed["id"])}/rules/${String(id)}`,
+        change,
+      );
+    }
     for (const job of [101, Number(result(audit)["id"])])
       api.logpush.setHealth(job, {
         last_complete: "2026-08-31T23:58:00Z",

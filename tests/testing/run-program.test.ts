@@ -140,7 +140,7 @@ describe("runProgram without an API", () => {
     const wrong = {
       zoneId: ZONE_ID,
       dataset: "http_requests",
-      destinationConf: `ftp://a:${canary}@logs.example`,
+      destinationConf: `htps://a:${canary}@logs.example`,
     };
     const failure = await failureOf(runProgram(() => new LogpushJob("logs", wrong)));
     expect(failure.message).toMatch(/^LogpushJob "logs": destinationConf: /);
