@@ -85,7 +85,7 @@ const COMMANDS: Readonly<Record<string, readonly unknown[]>> = {
   "docs/guides/pipelines.md": [REPORT, DRIFT],
   "docs/guides/rules-logs-kv.md": [
     [expect.stringMatching(/^edgeguard filter '/)],
-    Array.from({ length: 8 }, () => expect.stringMatching(/^edgeguard kv /) as string),
+    Array.from({ length: 9 }, () => expect.stringMatching(/^edgeguard kv /) as string),
   ],
   "docs/guides/script-inventory.md": [
     [
