@@ -51,7 +51,7 @@ describe("in a program", () => {
     );
     expect(code).not.toBe(0);
     expect(text.match(/has 2 scripts that score below 50/g)).toHaveLength(1);
-    expect(text).toMatch(/warning: edgeguard: the scripts don't match list\.yaml \(23 findings\):/);
+    expect(text).toMatch(/warning: edgeguard: the scripts don't match list\.yaml \(24 findings\):/);
   });
 
   test("a lookup's output uses the stack's configuration and can be a resource's argument", async () => {
