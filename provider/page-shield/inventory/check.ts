@@ -154,7 +154,7 @@ const SHOWN_FINDINGS = 20;
 function findingsMessage({ inventory, findings }: InventoryCheck): string {
   const lines = findings
     .slice(0, SHOWN_FINDINGS)
-    .map(({ kind, zoneId, url, message }) => `  ${kind}: ${url ?? `zone ${zoneId}`} ${message}`);
+    .map(({ kind, zoneId, url, message }) => `  ${kind}: ${url ?? `zone ${zoneId}:`} ${message}`);
   const more = findings.length - lines.length;
   const rest = more > 0 ? [`  and ${more} more. For the full list, run \`edgeguard inventory check\``] : [];
   const found = pluralize(findings.length, "finding");
