@@ -199,7 +199,7 @@ async function checkWords(page: Page, what: string): Promise<void> {
         const range = document.createRange();
         range.setStart(node, index);
         range.setEnd(node, index + word.length);
-        const tops = [...range.getClientRects()].map(({ top }) => Math.round(top));
+        const tops = Array.from(range.getClientRects()).map(({ top }) => Math.round(top));
         if (new Set(tops).size > 1) found.push(word);
       }
     }

@@ -154,6 +154,6 @@ async function changeAll(api: LocalApi): Promise<void> {
   ];
   for (const [method, path, body] of changes) {
     const { success } = await rawSend(api, method, path, body);
-    if (success !== true) throw new Error(`${method} ${path} was refused`);
+    if (!success) throw new Error(`${method} ${path} was refused`);
   }
 }

@@ -110,7 +110,7 @@ export class ImportDesk {
   async send(method: string, path: string, body?: unknown): Promise<Record<string, unknown>> {
     const where = path.replace("{zone}", this.zone).replace("{account}", this.account);
     const response = await rawSend(this.api, method, where, body);
-    if (response["success"] !== true) throw new Error(`${method} ${where}: ${JSON.stringify(response)}`);
+    if (!response["success"]) throw new Error(`${method} ${where}: ${JSON.stringify(response)}`);
     return response["result"] as Record<string, unknown>;
   }
 

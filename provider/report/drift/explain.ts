@@ -32,7 +32,8 @@ export function changesOf(drifted: Drifted): readonly DriftChange[] {
     }
     const part = (side: Sides): JsonObject =>
       name === UNMANAGED ? asObject(valueOf(side, name)) : { [name]: valueOf(side, name) };
-    const program = next?.new === undefined || [MIGRATION_STATE, UNMANAGED].includes(name) ? recorded : next.new;
+    const program =
+      next?.new === undefined || [MIGRATION_STATE, UNMANAGED].includes(name) ? recorded : next.new;
     const planned = new Map(
       differences(part(recorded), part(program)).map(([path, , after]) => [path, after]),
     );
@@ -129,7 +130,10 @@ export function outcomeOf(drifted: Drifted, changes: readonly DriftChange[]): Ou
   }
   if (next === undefined) return outcome("changes nothing");
   if (names.every((name) => name === UNMANAGED))
-    return outcome("leaves it as it is, because no argument of this version sets it", keepOf(drifted, IN_PROGRAM));
+    return outcome(
+      "leaves it as it is, because no argument of this version sets it",
+      keepOf(drifted, IN_PROGRAM),
+    );
   if (kind === "WafMigration") {
     const update =
       next.op === "delete"

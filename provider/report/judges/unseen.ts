@@ -107,7 +107,8 @@ export const unseen: Judge = (all) => {
   const { recorded = old } = plan.refreshed?.find((each) => each.step.urn === step.urn) ?? {};
   const found = impact.unmanaged ?? old.outputs[UNMANAGED];
   const news = step.op === "update" ? newsOf(recorded.outputs[UNMANAGED], found) : undefined;
-  const changed = news === undefined ? [] : [["unseen", words(`is written, although it was ${news}`)] as const];
+  const changed =
+    news === undefined ? [] : [["unseen", words(`is written, although it was ${news}`)] as const];
   const risks = (ownMember(RISKS, step.kind ?? "") ?? []).flatMap((risk) => {
     if (step.op === "same" && risk.always !== true) return [];
     const sentence = impact.seen.has(risk.seen) ? undefined : risk.loses(all);
