@@ -13,7 +13,7 @@ import { LONG } from "../support/long";
 interface Example {
   /** Its resources, by class. */
   readonly makes: readonly string[];
-  /** Classes that turn something off: a preview without live checks can't rule out a loss. */
+  /** Classes that turn something off, or block: a preview without live checks can't rule out a loss. */
   readonly mayLose?: readonly string[];
   readonly config: (api: LocalApi) => Record<string, string>;
 }
@@ -35,6 +35,7 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   "page-shield-policy": {
     makes: ["PageShieldPolicy"],
+    mayLose: ["PageShieldPolicy"],
     config: (api) => ({ zoneId: api.zones.shop, action: "allow" }),
   },
   "managed-ruleset-override": {
