@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { BooleanForm } from "../runtime/boolean-form";
 import type { Scope } from "../runtime/composite-id";
 import { EXTRA } from "../runtime/extra";
+import { membersInside } from "../runtime/unmanaged";
 import { omitAbsent, omit, pick, sameJson, type JsonObject } from "../basics/json";
 import { filterMeaning } from "./filter-text";
 import { JOB_MEMBERS, type JobArgs } from "./job-args";
@@ -74,8 +75,7 @@ export const wireJob = z
 /** Returns the members of the job and of its output options that no argument sets. */
 export function unmanagedOf({ outputOptions }: JobArgs, { raw }: Job): JsonObject {
   const options = omit(unknownOptions(raw["output_options"]), Object.keys(outputOptions?.extra ?? {}));
-  const named = Object.entries(options).map(([name, option]) => [`output_options.${name}`, option] as const);
-  return { ...omit(raw, JOB_MEMBERS), ...Object.fromEntries(named) };
+  return { ...omit(raw, JOB_MEMBERS), ...membersInside("output_options", options) };
 }
 
 /** Whether an existing job has the declared name, dataset and kind. */

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { record, unknownMembers } from "../basics/schemas";
 import { omitAbsent, isJsonObject, omit, type JsonObject } from "../basics/json";
+import { membersInside } from "../runtime/unmanaged";
 
 /** Types for rules and rulesets, and converters to and from the API's format. */
 
@@ -342,8 +343,5 @@ const PARAMETERS = ["id", "version", "overrides", "matched_data", "ruleset", "ru
 export function unmanagedOf({ raw }: ZoneRule): JsonObject {
   const given = raw["action_parameters"];
   const parameters = omit(isJsonObject(given) ? given : {}, PARAMETERS);
-  const named = Object.entries(parameters).map(
-    ([name, each]) => [`action_parameters.${name}`, each] as const,
-  );
-  return { ...omit(definitionOf(raw), RULE_MEMBERS), ...Object.fromEntries(named) };
+  return { ...omit(definitionOf(raw), RULE_MEMBERS), ...membersInside("action_parameters", parameters) };
 }

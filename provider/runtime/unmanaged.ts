@@ -5,7 +5,7 @@ import { EXTRA } from "./extra";
 
 /**
  * Members of an object on Cloudflare that no argument of this version sets: a newer field, or a switch of the dashboard.
- * Updates keep them. What someone changes in them is told once, and recorded.
+ * Updates keep them. A warning names what someone changed in them, once, because the change is then recorded.
  */
 
 /** The output that records them. */
@@ -13,6 +13,11 @@ export const UNMANAGED = "unmanaged";
 
 /** The members by path. Booleans and numbers are shown, for anything else a digest stands. */
 export type Unmanaged = Readonly<Record<string, boolean | number | string>>;
+
+/** Names the members of an object inside the object by their paths. */
+export function membersInside(part: string, members: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(members).map(([name, member]) => [`${part}.${name}`, member]));
+}
 
 /** Collects the members that a call reads. */
 export class UnmanagedMembers {

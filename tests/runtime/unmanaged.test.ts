@@ -63,8 +63,8 @@ async function withMember(type: Type, id: string, place: string, member: JsonObj
   return { server, written };
 }
 
-/** A member with a random name and value, and how it's told. */
-function randomMember(place: string): { readonly member: JsonObject; readonly told: string } {
+/** A member with a random name and value, and the warning about it. */
+function randomMember(place: string): { readonly member: JsonObject; readonly warning: string } {
   const name = `new_member_${random.int(0, 99_999)}`;
   const value: unknown = random.pick([
     true,
@@ -77,7 +77,7 @@ function randomMember(place: string): { readonly member: JsonObject; readonly to
   const news = shown ? `\`${path}\` is ${JSON.stringify(value)}` : `\`${path}\` has another value`;
   return {
     member: { [name]: value },
-    told: `changed outside the program: ${news}; this version can't manage it`,
+    warning: `changed outside the program: ${news}; this version can't manage it`,
   };
 }
 
@@ -88,15 +88,15 @@ const cases = TYPES.flatMap((type) =>
 );
 
 test.each(cases)(
-  "what someone sets in a %s, in %s, is told once by a refresh, and survives the next write",
+  "what someone sets in a %s, in %s, is in one refresh's warning, and survives the next write",
   async (type, _where, place) => {
     const { args, changed } = SAMPLES[type](api);
     const recorded = await new Operation(api).up(type, args);
-    const { member, told } = randomMember(place);
+    const { member, warning } = randomMember(place);
     const { server, written } = await withMember(type, recorded.id, place, member);
     const refresh = new Operation(server);
     const now = (await refresh.refresh(type, recorded)) as Recorded;
-    expect(refresh.warned).toEqual([expect.stringContaining(told)]);
+    expect(refresh.warned).toEqual([expect.stringContaining(warning)]);
 
     const again = new Operation(server);
     expect((await again.preview(type, args, now)).step).toBe("same");
@@ -134,7 +134,7 @@ test.each(["PageShieldPolicy", "LogpushJob", "ManagedRulesetOverride"] as const)
   },
 );
 
-test("a member that Cloudflare returns without a value, or as a timestamp, isn't told, and neither is one in extra", async () => {
+test("a member that Cloudflare returns without a value, or as a timestamp, causes no warning, and neither does one in extra", async () => {
   const { args } = SAMPLES.LogpushJob(api);
   const recorded = await new Operation(api).up("LogpushJob", { ...args, extra: { known: 1 } });
   const { server } = await withMember("LogpushJob", recorded.id, "", {
