@@ -57,7 +57,7 @@ export async function driftOf(
   else {
     const differing = new Set(changed);
     const keys = [...listed.keys()].filter((key) => !differing.has(key));
-    changed.push(...(await changedValues(ctx, state, manifest, keys)));
+    for (const key of await changedValues(ctx, state, manifest, keys)) changed.push(key);
   }
 
   // The next update writes both kinds. A changed key isn't deleted once it's no longer declared.

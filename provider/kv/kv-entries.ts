@@ -157,7 +157,7 @@ export const kvEntries = defineResource({
       const { keys, bytes, digest, problems, expired, warnings, sha256, rows } = catalog;
       if (problems.length > 0) return { failures: problems.map((reason) => ({ property, reason })) };
       if (digest !== olds["digest"]) for (const warning of warnings) ctx.say.warn(`${who}: ${warning}`);
-      const names = new Set(Object.keys(args.entries ?? {}).concat(...rows.keys()));
+      const names = new Set([...Object.keys(args.entries ?? {}), ...rows.keys()]);
       const failures = await declare(() => Promise.resolve(names));
       if (!isWhole) return { failures };
       if (digest !== olds["digest"] && expired > 0)

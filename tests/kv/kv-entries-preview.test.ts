@@ -45,6 +45,13 @@ describe("KvEntries in a namespace that doesn't exist yet", () => {
     expect(setup.api.requests).toEqual([]);
   });
 
+  test("checks a file of 150,000 entries, more than a call can have arguments", async () => {
+    const many = Array.from({ length: 150_000 }, (_, i) => ({ key: `item-${i}`, value: "v" }));
+    writeFileSync(FILE, JSON.stringify(many));
+    const { inputs } = await new Operation(setup.api).preview(TYPE, { ...unknown, file: FILE });
+    expect(inputs).toMatchObject({ keys: 150_000, namespaceId: UNKNOWN });
+  });
+
   test("refuses invalid entries whose keys and values are already known", async () => {
     writeFileSync(FILE, '[{"key":"a b","value":"v"}]');
     mkdirSync(join(setup.folder, "d/ "), { recursive: true });
