@@ -3,7 +3,6 @@ import { inventoryDocument } from "./page-shield/inventory/file";
 import { inventoryCheckDocument } from "./page-shield/inventory/model";
 import { DRIFT_SCHEMA, driftDocument } from "./report/drift/model";
 import { REPORT_SCHEMA, reportDocument } from "./report/model";
-import { comparison } from "./survey/comparison";
 import { survey } from "./survey/model";
 
 export interface PublishedSchema {
@@ -34,12 +33,6 @@ export const SCHEMAS: readonly PublishedSchema[] = [
     title: "Survey of zones",
     description: "The survey.json that `edgeguard survey` writes.",
     model: survey,
-  },
-  {
-    name: "survey-diff.v1",
-    title: "Comparison of two surveys",
-    description: "The output of `edgeguard survey diff --format json`.",
-    model: comparison,
   },
   {
     name: "script-inventory.v1",

@@ -286,7 +286,7 @@ async function choose(browser: Browser, written: Written): Promise<void> {
   await heading.getByRole("button").focus();
   await page.keyboard.press("Enter");
   expect((await heading.getAttribute("aria-sort")) === "ascending", "sorting says no order");
-  expect((await names(page)).join() === all.toSorted().slice(0, 50).join(), "the names aren't in order");
+  expect((await names(page)).join() === all.toSorted().join(), "the names aren't in order");
   await page.keyboard.press("Enter");
   expect((await heading.getAttribute("aria-sort")) === "descending", "sorting again says no order");
   expect((await names(page))[0] === all.toSorted().at(-1), "the names aren't in the other order");
@@ -474,7 +474,7 @@ async function hurry(browser: Browser, written: Written): Promise<void> {
     const inView = await page.evaluate(() =>
       document
         .elementsFromPoint(400, 450)
-        .some((each) => each.matches(".zones tr:not(.space) > *, main, .card, .first *")),
+        .some((each) => each.matches(".zones tr > *, main, .card, .first *")),
     );
     expect(inView, `${MANY} zones: no rows at ${at}/5 of the page`);
   }

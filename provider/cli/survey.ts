@@ -55,11 +55,8 @@ export function register(program: Command, io: Io): void {
     .description(
       "compare two surveys: what got better, what got worse, and what else changed; sends no requests",
     )
-    .addOption(new Option("--format <name>", "the output format").choices(["text", "json"]).default("text"))
     .addHelpText("after", DIFF_HELP)
-    .action((before: string, after: string, options: Compare.CompareOptions) =>
-      compare().compareSurveys(io, before, after, options),
-    );
+    .action((before: string, after: string) => compare().compareSurveys(io, before, after));
 }
 
 const FILES = "survey.json, survey.csv and survey.html";

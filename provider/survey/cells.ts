@@ -18,11 +18,7 @@ export interface Reader {
 
 /** Reads the cells of a survey: values, or reasons why they couldn't be read. */
 export class Cells {
-  /** Permissions that the token lacks, so they aren't tried in other zones. */
-  refused: { has(account: string | undefined, right: string): boolean } | undefined;
-
   #failed = 0;
-  readonly #unavailable = new WeakSet();
 
   /** @param redact hides secrets in error messages. */
   constructor(readonly redact: (text: string) => string) {}
@@ -32,14 +28,10 @@ export class Cells {
    * reason instead of a value.
    *
    * @param path the path of the first request, which determines the permission needed.
-   * @param account the account that owns the zone, because a token may cover only some accounts.
    * @throws ApiError if there was no response, the token is invalid, Cloudflare has an outage, or the rate limit is
    * used up. The survey can then be resumed later.
    */
-  async read<T>(path: string, account: string | undefined, read: () => Promise<T>): Promise<Cell<T>> {
-    const right = rightFor(path);
-    if (path.startsWith("/zones/") && this.refused?.has(account, right) === true)
-      return { notReadable: "notTried", what: right };
+  async read<T>(path: string, read: () => Promise<T>): Promise<Cell<T>> {
     try {
       const value = await read();
       this.#failed = 0;
@@ -49,19 +41,12 @@ export class Cells {
       if (!(error instanceof ApiError) || isOver) throw error;
       this.#failed = (error.status ?? 0) >= 500 ? this.#failed + 1 : 0;
       if (this.#failed >= FAILURES_IN_A_ROW) throw error;
-      if (error.status === 403 && isUnauthenticated(error)) return { notReadable: "right", what: right };
+      if (error.status === 403 && isUnauthenticated(error))
+        return { notReadable: "right", what: rightFor(path) };
       if (error.status === 403) return rejected(error);
       const { message } = new ApiError({ ...error.init, advice: undefined });
-      const cell = { notReadable: "failed", what: this.redact(message) } as const;
-      if ((error.status ?? 0) >= 500) this.#unavailable.add(cell);
-      return cell;
+      return { notReadable: "failed", what: this.redact(message) };
     }
-  }
-
-  /** Whether Cloudflare had an outage when a part of the value was read. */
-  wasUnavailable(value: unknown): boolean {
-    if (typeof value !== "object" || value === null) return false;
-    return this.#unavailable.has(value) || Object.values(value).some((part) => this.wasUnavailable(part));
   }
 }
 

@@ -1,36 +1,23 @@
 import { formatNumber } from "../limits/workers";
-import { printable, visible } from "../basics/printable";
+import { printable } from "../basics/printable";
 import { pluralize, truncate } from "../basics/words";
 import { parseJson } from "../basics/json";
 import { CommandError } from "../terminal/errors";
 import { readText } from "../terminal/files";
 import { print, printToStderr, type Io } from "../terminal/io";
-import { COMPARISON_SCHEMA, VERDICTS, type Change, type Verdict } from "./comparison";
-import { changesBetween } from "./differences";
+import { changesBetween, VERDICTS, type Change } from "./differences";
 import { survey, type Survey } from "./model";
 
 /** The command `edgeguard survey diff`, which reads two surveys and describes the differences. */
 
-export interface CompareOptions {
-  readonly format: "text" | "json";
-}
-
-export async function compareSurveys(
-  io: Io,
-  oldFile: string,
-  newFile: string,
-  { format }: CompareOptions,
-): Promise<void> {
+export async function compareSurveys(io: Io, oldFile: string, newFile: string): Promise<void> {
   const [before, after] = [await readSurvey(io, oldFile), await readSurvey(io, newFile)];
   if (Date.parse(before.at) > Date.parse(after.at))
     printToStderr(
       io,
       `edgeguard: ${oldFile} is newer than ${newFile}, so better and worse are reversed. Pass the older survey first.`,
     );
-  const changes = changesBetween(before, after);
-  const result = { $schema: COMPARISON_SCHEMA, before: before.at, after: after.at, changes };
-  if (format === "json") await print(io, `${visible(JSON.stringify(result, undefined, 2))}\n`);
-  else await print(io, printable(textOf(before, after, changes)));
+  await print(io, printable(textOf(before, after, changesBetween(before, after))));
 }
 
 async function readSurvey(io: Io, file: string): Promise<Survey> {
@@ -46,7 +33,7 @@ async function readSurvey(io: Io, file: string): Promise<Survey> {
   );
 }
 
-const HEADINGS: Readonly<Record<Verdict, string>> = {
+const HEADINGS: Readonly<Record<Change["verdict"], string>> = {
   worse: "Worse",
   better: "Better",
   neutral: "Neither better nor worse",
@@ -55,7 +42,7 @@ const HEADINGS: Readonly<Record<Verdict, string>> = {
 function textOf(before: Survey, after: Survey, changes: readonly Change[]): string {
   const groups = VERDICTS.flatMap((verdict) => {
     const group = changes.filter((each) => each.verdict === verdict);
-    const lines = verdict === "neutral" ? neutralLines(group) : group.map((each) => lineOf(each.name, each));
+    const lines = verdict === "neutral" ? groupedLines(group) : group.map((each) => lineOf(each.name, each));
     return group.length === 0 ? [] : [`${HEADINGS[verdict]} (${formatNumber(group.length)}):`, ...lines];
   });
   const head = `${before.at} -> ${after.at}: ${formatNumber(before.zoneCount)} -> ${pluralize(after.zoneCount, "zone")}`;
@@ -63,7 +50,7 @@ function textOf(before: Survey, after: Survey, changes: readonly Change[]): stri
 }
 
 /** Returns one line for a change that's the same in many zones, such as a permission that the token no longer has. */
-function neutralLines(changes: readonly Change[]): string[] {
+function groupedLines(changes: readonly Change[]): string[] {
   const groups = new Map<string, Change[]>();
   for (const each of changes) {
     const key = JSON.stringify([each.scope, each.what, each.before, each.after]);
@@ -82,5 +69,5 @@ function lineOf(where: string, { what, before, after }: Change): string {
   return `  ${where}: ${what}: ${truncate(before, SHOWN)} -> ${truncate(after, SHOWN)}`;
 }
 
-/** The maximum length of a value in the text output. The JSON contains longer values in full. */
+/** The maximum length of a value. survey.json contains longer values in full. */
 const SHOWN = 120;

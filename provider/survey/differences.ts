@@ -1,469 +1,291 @@
 import { formatNumber } from "../limits/workers";
 import { applying, compareText, pluralize } from "../basics/words";
 import { ownMember } from "../basics/json";
-import { VERDICTS, type Change, type Verdict } from "./comparison";
-import type { Account, Cell, Deployment, NotReadable, Survey, SurveyedJob, Zone } from "./model";
+import type { Account, Cell, Survey, SurveyedJob, Zone } from "./model";
 import { protectionOf } from "./protection";
-import { isNotReadable, isReadable, textOf, valueOf } from "./readable";
+import { isNotReadable, mapCell, notReadableText, valueOf } from "./readable";
 
 /**
  * Finds the differences between two surveys, and whether they're better or worse. If only one survey has the
- * information, a difference is neither.
+ * information, a difference is neither. Objects are compared by ID.
  */
+
+export const VERDICTS = ["worse", "better", "neutral"] as const;
+
+interface Difference {
+  readonly verdict: (typeof VERDICTS)[number];
+  /** What changed: `Page Shield`, or the name of a policy, ruleset or job. */
+  readonly what: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+export interface Change extends Difference {
+  readonly scope: "zone" | "account";
+  /** The name of the zone or account. */
+  readonly name: string;
+}
 
 /** Returns all changes: worse ones first, then better, then neutral ones, each sorted by name. */
 export function changesBetween(before: Survey, after: Survey): Change[] {
   const given = new Set(before.stacks.map(({ name }) => name));
   const stacks = new Set(after.stacks.map(({ name }) => name).filter((name) => given.has(name)));
-  const zones = paired(before.zones, after.zones, byId, zoneName).flatMap(([old, now]) =>
-    within("zone", old, now, zoneName, (a, b) => zoneDifferences(a, b, stacks)),
-  );
-  const accounts = paired(before.accounts, after.accounts, byId).flatMap(([old, now]) =>
-    within("account", old, now, accountName, (a, b) => accountDifferences(a, b, stacks)),
-  );
+  const zones = changesIn("zone", before.zones, after.zones, (zone) => ({
+    name: valueOf(zone.name) ?? zone.id,
+    facts: zoneFacts(zone, stacks),
+  }));
+  const accounts = changesIn("account", before.accounts, after.accounts, (account) => ({
+    name: account.name ?? account.id,
+    facts: accountFacts(account, stacks),
+  }));
   return [...zones, ...accounts].sort(
-    (a, b) =>
-      VERDICTS.indexOf(a.verdict) - VERDICTS.indexOf(b.verdict) ||
-      compareText(a.name, b.name) ||
-      compareText(a.id, b.id),
+    (a, b) => VERDICTS.indexOf(a.verdict) - VERDICTS.indexOf(b.verdict) || compareText(a.name, b.name),
   );
 }
 
-const byId = ({ id }: { readonly id: string }): string => id;
-const zoneName = ({ name, id }: Zone): string => valueOf(name) ?? id;
-const accountName = ({ name, id }: Account): string => name ?? id;
-
-/** Returns the changes in a zone or account. If only one survey contains it, that's neither better nor worse. */
-function within<T extends { readonly id: string }>(
+/** Compares zones or accounts. One that's in only one survey is neither better nor worse. */
+function changesIn<T extends { readonly id: string }>(
   scope: Change["scope"],
-  old: T | undefined,
-  now: T | undefined,
-  nameOf: (item: T) => string,
-  differences: (old: T, now: T) => readonly Difference[],
+  before: readonly T[],
+  after: readonly T[],
+  describe: (item: T) => { readonly name: string; readonly facts: Facts },
 ): Change[] {
-  const known = now ?? old;
-  if (known === undefined) return [];
-  const place = { scope, id: known.id, name: nameOf(known) };
-  const found =
-    old === undefined || now === undefined
-      ? changed(scope, surveyed(old), surveyed(now))
-      : [...changed("ID", text(old.id), text(now.id)), ...differences(old, now)];
-  return found.map(({ verdict, ...rest }) => ({ verdict, ...place, ...rest }));
+  const old = new Map(before.map((item) => [item.id, describe(item)]));
+  const now = new Map(after.map((item) => [item.id, describe(item)]));
+  const surveyed = (isSurveyed: boolean): Fact => ({ text: isSurveyed ? "surveyed" : "not surveyed" });
+  return [...new Map([...old, ...now])].flatMap(([id, { name }]) => {
+    const [one, other] = [old.get(id), now.get(id)];
+    const found =
+      one && other
+        ? differences("", one.facts, other.facts)
+        : changed(scope, surveyed(one !== undefined), surveyed(other !== undefined));
+    return found.map((difference) => ({ scope, name, ...difference }));
+  });
 }
 
-const text = (given: string): Fact => ({ text: given });
-const surveyed = (given: unknown): Fact => text(given === undefined ? "not surveyed" : "surveyed");
+/** What a survey says about a zone, an account or an object, by name. */
+type Facts = Readonly<Record<string, Cell<Fact> | undefined>>;
 
-const SWITCH_GRADES: Readonly<Record<string, number>> = { off: 0, perhaps: 0.5, on: 1 };
-/** The grade of each zone status. Cloudflare protects only active zones. */
-const STATUS_GRADES: Readonly<Record<string, number>> = { paused: 0, pending: 0, moved: 0, active: 1 };
-const POLICY_GRADES: Readonly<Record<string, number>> = { off: 0, logging: 1, enforced: 2 };
-const JOB_GRADES: Readonly<Record<string, number>> = { off: 0, failing: 0, new: 1, working: 2 };
-const READINESS_GRADES: Readonly<Record<string, number>> = { blocked: 0, ready: 1, underWay: 2, done: 3 };
+interface Fact {
+  /** Undefined for a list. */
+  readonly text?: string;
+  /** How good it is: higher is better. Undefined if nobody can rank it. */
+  readonly grade?: number | undefined;
+  /** More about it, which is compared only if both surveys have it. */
+  readonly details?: Facts;
+  readonly items?: readonly Item[];
+}
 
-function zoneDifferences(old: Zone, now: Zone, stacks: Stacks): Difference[] {
-  const both = <Part extends keyof Zone>(part: Part): [Zone[Part], Zone[Part]] => [old[part], now[part]];
+/** An object in a list. One that's missing is as good as one that's off. */
+interface Item {
+  readonly key: string;
+  readonly label: string;
+  readonly fact: Cell<Fact>;
+}
+
+const ABSENT: Fact = { text: "none", grade: 0 };
+
+/** @param path what stands in front of each name. */
+function differences(path: string, before: Facts, after: Facts): Difference[] {
+  return Object.keys(after).flatMap((name) => {
+    const [old, now] = [before[name], after[name]];
+    return old === undefined || now === undefined ? [] : differencesOf(path, name, old, now);
+  });
+}
+
+function differencesOf(path: string, name: string, before: Cell<Fact>, after: Cell<Fact>): Difference[] {
+  const what = path + name;
+  // Words for the same failure may differ.
+  if (isNotReadable(before) && isNotReadable(after)) return [];
+  if (isNotReadable(before) || isNotReadable(after)) {
+    const readability = (fact: Cell<Fact>): Fact => ({
+      text: isNotReadable(fact) ? notReadableText(fact) : fact === ABSENT ? "none" : "readable",
+    });
+    return changed(what, readability(before), readability(after));
+  }
   return [
-    ...inPart("plan", both("plan"), (a, b) => changed("plan", text(a), text(b))),
-    ...inPart("status", both("status"), (a, b) =>
-      changed("status", graded(STATUS_GRADES, a), graded(STATUS_GRADES, b)),
-    ),
-    ...inPart("Page Shield", both("pageShield"), (a, b) => [
-      ...changed("Page Shield", switched(a.enabled), switched(b.enabled)),
-      ...(b.enabled ? stackDifferences("Page Shield", [a, b], stacks) : []),
-    ]),
-    ...inPart("policies", both("policies"), (a, b) =>
-      inObjects(a, b, {
-        keys: [byId, ({ expression, value }) => JSON.stringify([expression, value])],
-        idOf: byId,
-        labelOf: ({ id, description }) => labelOf("policy", description, id),
-        differences: policyDifferences,
-        stacks,
-      }),
-    ),
-    ...inPart("scripts", both("scripts"), scriptDifferences),
-    ...inPart("managed rulesets", both("deployments"), deploymentsDifferences(stacks)),
-    ...protectionDifferences(old, now),
-    ...inPart("OWASP", both("owasp"), (a, b) => changed("OWASP", owaspFact(a, b), owaspFact(b, a))),
-    ...inPart("WAF migration", both("migration"), (a, b) => [
-      ...changed(
-        "WAF migration",
-        graded(READINESS_GRADES, a.readiness),
-        graded(READINESS_GRADES, b.readiness),
-      ),
-      ...(a.readiness === "blocked" && b.readiness === "blocked"
-        ? changed("WAF migration: blockers", fewer(a.because.length), fewer(b.because.length))
-        : []),
-    ]),
-    ...inPart("Logpush jobs", both("jobs"), jobsDifferences(stacks)),
+    ...changed(what, before, after),
+    ...differences(`${what}: `, before.details ?? {}, after.details ?? {}),
+    ...itemDifferences(path, before.items, after.items),
   ];
 }
 
-function accountDifferences(old: Account, now: Account, stacks: Stacks): Difference[] {
-  return [
-    ...inPart("managed rulesets", [old.deployments, now.deployments], deploymentsDifferences(stacks)),
-    ...inPart("Logpush jobs", [old.jobs, now.jobs], jobsDifferences(stacks)),
-    ...inPart("Workers KV namespaces", [old.namespaces, now.namespaces], (a, b) =>
-      inObjects(a, b, {
-        keys: [byId, ({ title }) => title],
-        idOf: byId,
-        labelOf: ({ id, title }) => labelOf("namespace", title, id),
-        differences: ([before, after], what, id) => changed(what, existing(before), existing(after), id),
-        stacks,
-      }),
-    ),
-  ];
+function itemDifferences(path: string, before: Fact["items"] = [], after: Fact["items"] = []): Difference[] {
+  const [old, now] = [byKey(before), byKey(after)];
+  // Only a readable deployment has its ruleset's name.
+  const known = [...new Map([...now, ...old, ...[...now].filter(([, { fact }]) => !isNotReadable(fact))])];
+  return known.flatMap(([key, { label }]) => {
+    const isOnly = known.filter(([, each]) => each.label === label).length === 1;
+    const name = isOnly ? label : `${label} (${key})`;
+    return differencesOf(path, name, old.get(key)?.fact ?? ABSENT, now.get(key)?.fact ?? ABSENT);
+  });
 }
 
-const switched = (isEnabled: boolean): Fact => graded(SWITCH_GRADES, isEnabled ? "on" : "off");
-const existing = (given: unknown): Fact => text(given === undefined ? "none" : "exists");
+/** Numbers items that have the same key, such as two deployments of a ruleset. */
+function byKey(items: readonly Item[]): Map<string, Item> {
+  const found = new Map<string, Item>();
+  for (const item of items) {
+    let key = item.key;
+    for (let number = 2; found.has(key); number += 1) key = `${item.key} #${number}`;
+    found.set(key, item);
+  }
+  return found;
+}
+
+function changed(what: string, { text: before = "", grade: from = NaN }: Fact, now: Fact): Difference[] {
+  const { text: after = "", grade: to = NaN } = now;
+  if (before === after) return [];
+  return [{ verdict: to > from ? "better" : to < from ? "worse" : "neutral", what, before, after }];
+}
+
+type Grades = Readonly<Record<string, number>>;
+const SWITCH: Grades = { off: 0, perhaps: 0.5, on: 1 };
+/** Cloudflare protects only active zones. */
+const STATUS: Grades = { paused: 0, pending: 0, moved: 0, active: 1 };
+const POLICY: Grades = { off: 0, logging: 1, enforced: 2 };
+const JOB: Grades = { off: 0, failing: 0, new: 1, working: 2 };
+const READINESS: Grades = { blocked: 0, ready: 1, underWay: 2, done: 3 };
+
+const plain = (text: string): Fact => ({ text });
+const graded = (grades: Grades, text: string): Fact => ({ text, grade: ownMember(grades, text) });
+const switched = (isOn: boolean): Fact => graded(SWITCH, isOn ? "on" : "off");
+const more = (count: number): Fact => ({ text: formatNumber(count), grade: count });
+const fewer = (count: number): Fact => ({ text: formatNumber(count), grade: -count });
+/** An action that only logs blocks nothing. */
+const acting = (action = "default"): Fact => ({ text: action, grade: Number(action !== "log") });
+
+function list<T>(cell: Cell<readonly T[]>, item: (each: T) => Item): Cell<Fact> {
+  return isNotReadable(cell) ? cell : { items: cell.map(item) };
+}
 
 function labelOf(noun: string, name: string, id: string): string {
   return `${noun} ${name === "" ? id : JSON.stringify(name)}`;
 }
 
-type Item<T> = T extends readonly (infer Each)[] ? Each : never;
-type Policy = Item<Zone["policies"]>;
-
-function policyDifferences([old, now]: Pair<Policy>, what: string, id: string): Difference[] {
-  const effect = (given: Policy | undefined): Fact =>
-    given === undefined ? ABSENT : graded(POLICY_GRADES, given.effect);
-  const shown = changed(what, effect(old), effect(now), id);
-  if (old === undefined || now === undefined) return shown;
-  const blocked = ({ wouldBlock }: Policy): Fact | undefined =>
-    wouldBlock ? { text: formatNumber(wouldBlock.count) } : undefined;
-  const [before, after] = [blocked(old), blocked(now)];
-  return [
-    ...shown,
-    ...changed(`${what}: pages`, text(old.expression), text(now.expression), id),
-    ...changed(`${what}: allows`, text(old.value), text(now.value), id),
-    ...(before && after ? changed(`${what}: scripts that it blocks`, before, after, id) : []),
-  ];
-}
-
-type Scripts = Exclude<Zone["scripts"], NotReadable>;
-
-/**
- * Compares malicious and suspicious scripts one by one if both surveys list all of them, otherwise by number. Also compares the number
- * of unapproved scripts.
- */
-function scriptDifferences(old: Scripts, now: Scripts): Difference[] {
-  const isWhole = [old, now].every(
-    ({ malicious, suspicious, worst }) => malicious + suspicious === worst.length,
-  );
-  const fact = (script: Item<Scripts["worst"]> | undefined): Fact =>
-    script === undefined ? ABSENT : fewer(1, `seen on ${script.host}`);
-  const malicious = isWhole
-    ? paired(old.worst, now.worst, ({ url, host }) => JSON.stringify([url, host])).flatMap(([a, b]) =>
-        changed(`malicious or suspicious script ${(b ?? a)?.url ?? ""}`, fact(a), fact(b)),
-      )
-    : changed(
-        "malicious or suspicious scripts",
-        fewer(old.malicious + old.suspicious),
-        fewer(now.malicious + now.suspicious),
-      );
-  // Only surveys with an inventory count these.
-  const unapproved =
-    old.unapproved === null || now.unapproved === null
-      ? []
-      : changed("unapproved scripts", fewer(old.unapproved), fewer(now.unapproved));
-  return [...malicious, ...unapproved];
-}
-
-function deploymentsDifferences(stacks: Stacks) {
-  return (old: readonly Deployment[], now: readonly Deployment[]): Difference[] => {
-    // A rule keeps its ref where its ID changes, but not every rule has a ref of its own. One that executes another
-    // ruleset is another deployment, whatever it kept.
-    const within = (key: "ruleId" | "ref" | "expression") => (each: Deployment) =>
-      JSON.stringify([each.rulesetId, each[key]]);
-    const names = new Map(
-      [...old, ...now].flatMap(({ rulesetId, effect }) =>
-        isReadable(effect) ? [[rulesetId, effect.name] as const] : [],
-      ),
-    );
-    return inObjects(old, now, {
-      keys: [within("ruleId"), within("ref"), within("expression")],
-      idOf: ({ ruleId }) => ruleId,
-      labelOf: ({ rulesetId }) => names.get(rulesetId) ?? rulesetId,
-      differences: deploymentDifferences,
-      stacks,
-    });
-  };
-}
-
-function deploymentDifferences(
-  [old, now]: Pair<Deployment>,
-  what: string,
-  id: string,
-): readonly Difference[] {
-  if (old === undefined || now === undefined) return changed(what, stateFact(old), stateFact(now), id);
-  // What an unreadable ruleset leaves unknown isn't compared.
-  const unread = [old.effect, now.effect].find(isNotReadable);
-  const shown = [
-    ...(unread === undefined || old.enabled !== now.enabled
-      ? changed(what, stateFact(old), stateFact(now), id)
-      : []),
-    ...changed(`${what}: requests`, text(old.expression), text(now.expression), id),
-  ];
-  const isOff = ({ enabled, state }: Deployment): boolean =>
-    !enabled || (unread === undefined && state === "off");
-  if (isOff(old) || isOff(now)) return shown;
-  return [
-    ...shown,
-    ...changed(`${what}: exceptions`, ...exceptionFacts(old, now), id),
-    ...inPart(`${what}: effect`, [old.effect, now.effect], (a, b) => [
-      ...changed(`${what}: action`, actionFact(a.action), actionFact(b.action), id),
-      // Another version of the ruleset has other rules.
-      ...changed(
-        `${what}: rules on`,
-        rulesFact(a.rulesOn, a.version, b.version),
-        rulesFact(b.rulesOn, b.version, a.version),
-        id,
-      ),
-      ...changed(`${what}: versions behind`, fewer(a.versionsBehind), fewer(b.versionsBehind), id),
-    ]),
-  ];
-}
-
-function stateFact(given: Deployment | undefined): Fact {
-  return given === undefined ? ABSENT : graded(SWITCH_GRADES, given.state);
-}
-
-function rulesFact(rulesOn: number, version: string, other: string): Fact {
-  const text = formatNumber(rulesOn);
-  return version === other ? { text, grades: [rulesOn] } : { text: `${text} in version ${version}` };
-}
-
-/** Grades a ruleset's action. An action that only logs is worse, because it blocks nothing. */
-function actionFact(action = "default"): Fact {
-  return { text: action, grades: [Number(action !== "log")] };
-}
-
-type Exception = Item<Deployment["exceptions"]>;
-
-/** Grades a deployment's exceptions in both surveys, regardless of their order: skipping fewer rules is better. */
-function exceptionFacts(before: Deployment, after: Deployment): [before: Fact, after: Fact] {
-  const words = ({ skips, expression, logging }: Exception): string =>
-    `${skips === "all" ? "all rules" : pluralize(skips, "rule")}${logging === false ? ", not logged," : ""} if ${expression}`;
-  const pairs = paired(before.exceptions, after.exceptions, words, ({ expression }) => expression);
-  const fact = (all: readonly (Exception | undefined)[]): Fact => ({
-    text:
-      all
-        .flatMap((each) => (each ? [words(each)] : []))
-        .sort()
-        .join("; ") || ABSENT.text,
-    grades: all.map((each) => (each?.skips === "all" ? -Infinity : -(each?.skips ?? 0))),
-  });
-  return [fact(pairs.map(([old]) => old)), fact(pairs.map(([, now]) => now))];
-}
-
-/**
- * Compares whether a managed ruleset protects the zone. This is compared per zone, because the account's deployments
- * may cover only some of its zones.
- */
-function protectionDifferences(...zones: readonly [old: Zone, now: Zone]): readonly Difference[] {
-  const [before, after] = zones.map((zone) => {
-    const protection = valueOf(protectionOf(zone));
-    return protection && switched(protection === "on");
-  });
-  return before && after ? changed("protected by a managed ruleset", before, after) : [];
-}
-
-/**
- * Grades the OWASP settings: an action that blocks, a lower threshold and a higher paranoia level are each better. If
- * one improves and another worsens, the change is neutral.
- */
-function owaspFact({ state, ...owasp }: Owasp, other: Owasp): Fact {
-  const { paranoiaLevel: level, scoreThreshold: threshold, action } = owasp;
-  const parts = [
-    level === undefined ? undefined : `paranoia level ${level}`,
-    threshold === undefined ? undefined : `threshold ${threshold}`,
-    action,
-  ];
-  const blocks = action === undefined ? undefined : Number(action !== "log");
+function zoneFacts(zone: Zone, stacks: Stacks): Facts {
+  const protection = valueOf(protectionOf(zone));
   return {
-    text: [state, ...parts.filter((part) => part !== undefined)].join(", "),
-    grades:
-      state === other.state
-        ? [level, threshold === undefined ? undefined : -threshold, blocks]
-        : [ownMember(SWITCH_GRADES, state)],
+    plan: mapCell(zone.plan, plain),
+    status: mapCell(zone.status, (status) => graded(STATUS, status)),
+    "Page Shield": mapCell(zone.pageShield, ({ enabled, stack }) => ({
+      ...switched(enabled),
+      ...(enabled && { details: { stack: managedBy(stack, stacks) } }),
+    })),
+    policies: list(zone.policies, ({ id, description, effect, expression, value, wouldBlock, stack }) => ({
+      key: id,
+      label: labelOf("policy", description, id),
+      fact: {
+        ...graded(POLICY, effect),
+        details: {
+          pages: plain(expression),
+          allows: plain(value),
+          "scripts that it blocks": wouldBlock ? plain(formatNumber(wouldBlock.count)) : undefined,
+          stack: managedBy(stack, stacks),
+        },
+      },
+    })),
+    scripts: mapCell(zone.scripts, ({ worst, unapproved }) => ({
+      // Only surveys with an inventory count these.
+      details: { unapproved: unapproved === null ? undefined : fewer(unapproved) },
+      items: worst.map(({ url, host }) => ({
+        key: `${url} on ${host}`,
+        label: `malicious or suspicious script ${url}`,
+        fact: { text: `seen on ${host}`, grade: -1 },
+      })),
+    })),
+    "managed rulesets": deploymentFacts(zone.deployments, stacks),
+    // Compared per zone, because the account's deployments may cover only some of its zones.
+    "protected by a managed ruleset": protection && switched(protection === "on"),
+    OWASP: mapCell(zone.owasp, ({ state, paranoiaLevel, scoreThreshold, action }) => ({
+      ...graded(SWITCH, state),
+      details: {
+        "paranoia level": paranoiaLevel === undefined ? undefined : more(paranoiaLevel),
+        "score threshold": scoreThreshold === undefined ? undefined : fewer(scoreThreshold),
+        action: action === undefined ? undefined : acting(action),
+      },
+    })),
+    "WAF migration": mapCell(zone.migration, ({ readiness, because }) => ({
+      ...graded(READINESS, readiness),
+      details: { blockers: readiness === "blocked" ? fewer(because.length) : undefined },
+    })),
+    "Logpush jobs": jobFacts(zone.jobs, stacks),
   };
 }
-type Owasp = Exclude<Zone["owasp"], NotReadable>;
 
-function jobsDifferences(stacks: Stacks) {
-  const state = (job: SurveyedJob | undefined): Fact =>
-    job === undefined ? ABSENT : graded(JOB_GRADES, job.state);
-  return (old: readonly SurveyedJob[], now: readonly SurveyedJob[]): Difference[] =>
-    inObjects(old, now, {
-      keys: [byId, ({ name, dataset }) => JSON.stringify([name, dataset])],
-      idOf: byId,
-      labelOf: ({ id, name }) => labelOf("Logpush job", name, id),
-      differences: ([before, after], what, id) => [
-        ...changed(what, state(before), state(after), id),
-        ...(before && after
-          ? [
-              ...changed(`${what}: destination`, text(before.destination), text(after.destination), id),
-              ...changed(`${what}: lines left out`, leftOut(before), leftOut(after), id),
-            ]
-          : []),
-      ],
-      stacks,
-    });
+function accountFacts({ deployments, jobs, namespaces }: Account, stacks: Stacks): Facts {
+  return {
+    "managed rulesets": deploymentFacts(deployments, stacks),
+    "Logpush jobs": jobFacts(jobs, stacks),
+    "Workers KV namespaces": list(namespaces, ({ id, title, stack }) => ({
+      key: id,
+      label: labelOf("namespace", title, id),
+      fact: { text: "exists", details: { stack: managedBy(stack, stacks) } },
+    })),
+  };
+}
+
+/** Compares deployments by their ruleset, because tools that write the whole entry point give rules new IDs. */
+function deploymentFacts(deployments: Zone["deployments"], stacks: Stacks): Cell<Fact> {
+  return list(deployments, ({ rulesetId, effect, state, expression, exceptions, stack }) => ({
+    key: rulesetId,
+    label: valueOf(effect)?.name ?? rulesetId,
+    fact: mapCell(effect, ({ version, versionsBehind, action, rulesOn }) => ({
+      ...graded(SWITCH, state),
+      details: {
+        stack: managedBy(stack, stacks),
+        ...(state !== "off" && {
+          requests: plain(expression),
+          action: acting(action),
+          version: plain(version),
+          // Another version of the ruleset has other rules.
+          [`rules on in version ${version}`]: more(rulesOn),
+          "versions behind": fewer(versionsBehind),
+          exceptions: list(exceptions, ({ skips, logging, expression: requests }) => ({
+            key: requests,
+            label: `exception if ${requests}`,
+            fact: {
+              text: `${skips === "all" ? "all rules" : pluralize(skips, "rule")}${logging === false ? ", not logged" : ""}`,
+              grade: skips === "all" ? -Infinity : -skips,
+            },
+          })),
+        }),
+      },
+    })),
+  }));
+}
+
+function jobFacts(jobs: Zone["jobs"], stacks: Stacks): Cell<Fact> {
+  return list(jobs, ({ id, name, state, destination, stack, ...job }) => ({
+    key: id,
+    label: labelOf("Logpush job", name, id),
+    fact: {
+      ...graded(JOB, state),
+      details: {
+        destination: plain(destination),
+        "lines left out": leftOut(job),
+        stack: managedBy(stack, stacks),
+      },
+    },
+  }));
 }
 
 /** What keeps lines of a job from being pushed, other than its filter. */
-function leftOut({ filterAttackTraffic, transformerId }: SurveyedJob): Fact {
+function leftOut({
+  filterAttackTraffic,
+  transformerId,
+}: Pick<SurveyedJob, "filterAttackTraffic" | "transformerId">): Fact {
   const all = applying(
     filterAttackTraffic === true && "attack traffic",
     transformerId !== undefined && `by transformer ${transformerId}`,
   );
-  return { text: all.join(", ") || "none", grades: [-all.length] };
-}
-
-/** An item in the old and the new survey. Undefined for a survey that doesn't contain it. */
-type Pair<T> = readonly [old: T | undefined, now: T | undefined];
-
-/**
- * Pairs the items of two surveys by the first key, then the remaining items by the next key: an object that was deleted
- * and recreated has a new ID, but may have the same name.
- */
-function paired<T>(
-  before: readonly T[],
-  after: readonly T[],
-  ...keys: readonly ((item: T) => string)[]
-): Pair<T>[] {
-  const pairs = new Map<T, T>();
-  const left = new Set(after);
-  for (const key of keys) {
-    const byKey = new Map<string, T[]>();
-    for (const now of left) byKey.set(key(now), [...(byKey.get(key(now)) ?? []), now]);
-    for (const old of before) {
-      const now = pairs.has(old) ? undefined : byKey.get(key(old))?.shift();
-      if (now === undefined) continue;
-      pairs.set(old, now);
-      left.delete(now);
-    }
-  }
-  return [
-    ...before.map((old): Pair<T> => [old, pairs.get(old)]),
-    ...[...left].map((now): Pair<T> => [undefined, now]),
-  ];
-}
-
-/** A change, without its zone or account. */
-type Difference = Pick<Change, "verdict" | "what" | "objectId" | "before" | "after">;
-
-/** One property in a survey, and how good its value is. */
-interface Fact {
-  readonly text: string;
-  /**
-   * How good the value is: higher is better. If some grades improve and others worsen, the change is neutral. Undefined
-   * if the value can't be graded.
-   */
-  readonly grades?: readonly (number | undefined)[];
-}
-
-/** A missing object. It has the same grade as an object that's off. */
-const ABSENT: Fact = { text: "none", grades: [0] };
-
-function changed(what: string, before: Fact, after: Fact, objectId?: string): Difference[] {
-  if (before.text === after.text) return [];
-  return [
-    {
-      verdict: verdictOf(before, after),
-      what,
-      ...(objectId === undefined ? {} : { objectId }),
-      before: before.text,
-      after: after.text,
-    },
-  ];
-}
-
-function verdictOf({ grades: before = [] }: Fact, { grades: after = [] }: Fact): Verdict {
-  const steps = before.map((from, index) => {
-    const to = after[index];
-    return from === to ? 0 : from === undefined || to === undefined ? Number.NaN : Math.sign(to - from);
-  });
-  const [direction, ...others] = new Set(steps.filter((step) => step !== 0));
-  if (others.length > 0) return "neutral";
-  return direction === 1 ? "better" : direction === -1 ? "worse" : "neutral";
-}
-
-/** Compares a part that both surveys could read. If only one could read it, that's reported as the change. */
-function inPart<T>(
-  what: string,
-  [before, after]: readonly [before: Cell<T>, after: Cell<T>],
-  differences: (before: Exclude<T, NotReadable>, after: Exclude<T, NotReadable>) => readonly Difference[],
-): readonly Difference[] {
-  if (isReadable(before) && isReadable(after)) return differences(before, after);
-  // Words for the same failure may differ.
-  if (isNotReadable(before) && isNotReadable(after)) return [];
-  const fact = (given: Cell<T>): Fact => ({ text: textOf(given, () => "readable") });
-  return changed(what, fact(before), fact(after));
-}
-
-/** How to compare the objects of a list. */
-interface Comparing<T> {
-  /** What pairs an object with its earlier version, in this order: see `paired`. */
-  readonly keys: readonly ((item: T) => string)[];
-  readonly idOf: (item: T) => string;
-  readonly labelOf: (item: T) => string;
-  readonly differences: (pair: Pair<T>, what: string, id: string) => readonly Difference[];
-  readonly stacks: Stacks;
-}
-
-/** Compares objects, and which stacks manage them. If several have the same label, their IDs are added to it. */
-function inObjects<T extends Stacked>(
-  before: readonly T[],
-  after: readonly T[],
-  { keys, idOf, labelOf, differences, stacks }: Comparing<T>,
-): Difference[] {
-  const known = paired(before, after, ...keys).flatMap((pair) => {
-    const item = pair[1] ?? pair[0];
-    return item === undefined ? [] : [{ pair, id: idOf(item), label: labelOf(item) }];
-  });
-  return known.flatMap(({ pair, id, label }) => {
-    const isOnly = known.filter((each) => each.label === label).length === 1;
-    const what = isOnly ? label : `${label} (${id})`;
-    return [...differences(pair, what, id), ...stackDifferences(what, pair, stacks, id)];
-  });
-}
-
-function graded(grades: Readonly<Record<string, number>>, text: string): Fact {
-  return { text, grades: [ownMember(grades, text)] };
-}
-
-function fewer(count: number, text = formatNumber(count)): Fact {
-  return { text, grades: [-count] };
+  return { text: all.join(", ") || "none", grade: -all.length };
 }
 
 /** The stacks that both surveys include. Only these can be compared. */
 type Stacks = ReadonlySet<string>;
 
-interface Stacked {
-  readonly stack?: string | null;
-}
-
-/**
- * Compares which stacks manage an object. It's better if a stack manages it. A new object that no stack manages counts
- * as worse.
- */
-function stackDifferences(
-  what: string,
-  [old, now]: Pair<Stacked>,
-  stacks: Stacks,
-  id?: string,
-): Difference[] {
-  if (now?.stack === undefined || stacks.size === 0) return [];
-  if (old === undefined)
-    return now.stack === null
-      ? changed(`${what}: stack`, ABSENT, { text: "not in a stack", grades: [-1] }, id)
-      : [];
-  if (old.stack === undefined) return [];
-  const fact = (stack: string | null): Fact =>
-    stack === null
-      ? { text: "none", grades: [0] }
-      : { text: stack, ...(stacks.has(stack) ? { grades: [1] } : {}) };
-  return changed(`${what}: stack`, fact(old.stack), fact(now.stack), id);
+/** It's better if a stack manages an object. */
+function managedBy(stack: string | null | undefined, stacks: Stacks): Fact | undefined {
+  if (stack === undefined || stacks.size === 0) return undefined;
+  return stack === null ? ABSENT : { text: stack, grade: stacks.has(stack) ? 1 : undefined };
 }

@@ -65,7 +65,6 @@ const MODULES = [
   "./charts",
   "./columns",
   "./part",
-  "./table",
   "./totals",
   "./main",
 ] as const;

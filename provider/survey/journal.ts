@@ -1,19 +1,11 @@
-import { open, rm, type FileHandle } from "node:fs/promises";
+import { constants } from "node:fs";
+import { open, type FileHandle } from "node:fs/promises";
 import { z } from "zod";
 import { codeOf } from "../basics/files";
 import { parseJson } from "../basics/json";
+import { visible } from "../basics/printable";
 import { CommandError } from "../terminal/errors";
-import {
-  accountFacts,
-  countedKeys,
-  listedAccount,
-  listedZone,
-  zone,
-  type AccountFacts,
-  type CountedKeys,
-  type NamespaceKeys,
-  type Zone,
-} from "./model";
+import { account, listedAccount, listedZone, zone, type Account, type Zone } from "./model";
 import type { Scope } from "./zones";
 
 /**
@@ -37,18 +29,10 @@ const scope = z.strictObject({
     accounts: z.array(listedAccount),
   }),
 });
-/** Set if part of a zone or account wasn't available. A resumed survey then reads the zone or account again. */
-const again = z.literal(true).optional();
-const zoneLine = z.strictObject({ zone, again });
+const zoneLine = z.strictObject({ zone });
 /** The schema of any line after the first. */
-const laterLine = z.union([
-  zoneLine,
-  z.strictObject({ account: accountFacts, again }),
-  z.strictObject({ keys: countedKeys, again }),
-  scope,
-]);
+const laterLine = z.union([zoneLine, z.strictObject({ account }), scope]);
 
-const LF = 0x0a;
 const OWNER_ONLY = 0o600;
 
 /** The position of a zone's line in the file. */
@@ -59,8 +43,7 @@ interface Place {
 
 export class Journal {
   readonly #zones = new Map<string, Place>();
-  readonly accounts = new Map<string, AccountFacts>();
-  readonly #keys = new Map<string, NamespaceKeys>();
+  readonly accounts = new Map<string, Account>();
   scope: Scope | undefined;
   #end = 0;
   #writing: Promise<void> = Promise.resolve();
@@ -74,7 +57,7 @@ export class Journal {
   static async create(path: string, beginning: Beginning): Promise<Journal> {
     let file: FileHandle;
     try {
-      file = await open(path, "wx+", OWNER_ONLY);
+      file = await open(path, "ax+", OWNER_ONLY);
     } catch (error) {
       if (codeOf(error) !== "EEXIST") throw error;
       throw new CommandError(
@@ -82,26 +65,19 @@ export class Journal {
       );
     }
     const journal = new Journal(file, beginning);
-    try {
-      await journal.#append({ survey: beginning });
-      return journal;
-    } catch (error) {
-      await file.close();
-      await rm(path);
-      throw error;
-    }
+    await journal.#append({ survey: beginning });
+    return journal;
   }
 
   /**
-   * Opens the journal of an unfinished survey. Drops an incomplete last line and all lines marked `again`: those parts
-   * weren't available, perhaps because of the outage that ended the survey.
+   * Opens the journal of an unfinished survey. Drops an incomplete last line.
    *
    * @throws CommandError if there's no journal, it's damaged, or it belongs to a survey with different options.
    */
   static async resume(path: string, wanted: Omit<Beginning, "at">): Promise<Journal> {
     let file: FileHandle;
     try {
-      file = await open(path, "r+");
+      file = await open(path, constants.O_RDWR | constants.O_APPEND);
     } catch (error) {
       if (codeOf(error) !== "ENOENT") throw error;
       throw new CommandError(`there's no unfinished survey to resume: ${path} doesn't exist. Omit --resume.`);
@@ -110,26 +86,18 @@ export class Journal {
       let journal: Journal | undefined;
       let number = 0;
       let end = 0;
-      for await (const { bytes, offset } of linesOf(file)) {
+      const { size } = await file.stat();
+      for await (const text of file.readLines({ start: 0, autoClose: false })) {
+        const place = { offset: end, length: Buffer.byteLength(text) };
+        if (end + place.length >= size) break; // A killed process left the line without its end.
+        end += place.length + 1;
         number += 1;
-        const line = parseJson(bytes.toString());
-        if (journal === undefined) {
-          const first = begin.safeParse(line).data?.survey;
-          if (first === undefined)
-            throw new CommandError(
-              `${path} doesn't contain an unfinished survey. Delete the file to start over.`,
-            );
-          refuseOther(path, first, wanted);
-          journal = new Journal(file, first);
-        } else if (!journal.#note(line, { offset, length: bytes.length })) {
+        const line = parseJson(text);
+        if (journal === undefined) journal = new Journal(file, beginningIn(path, line, wanted));
+        else if (!journal.#note(line, place))
           throw new CommandError(`${path}: line ${number} is damaged. Delete the file to start over.`);
-        }
-        end = offset + bytes.length + 1;
       }
-      if (journal === undefined)
-        throw new CommandError(
-          `${path} doesn't contain an unfinished survey. Delete the file to start over.`,
-        );
+      journal ??= new Journal(file, beginningIn(path, undefined, wanted));
       await file.truncate(end);
       journal.#end = end;
       return journal;
@@ -147,51 +115,30 @@ export class Journal {
     return this.#zones.size;
   }
 
-  async begin(given: Scope): Promise<void> {
+  async begin(given: Scope): Promise<Scope> {
     this.scope = given;
     await this.#append({ scope: given });
+    return given;
   }
 
-  /** @param isIncomplete whether a resumed survey has to read the account again. */
-  async addAccount(given: AccountFacts, isIncomplete = false): Promise<void> {
-    const account = withReadableParts(accountFacts, given);
-    await this.#append({ account, ...flag(isIncomplete) });
-    this.accounts.set(account.id, account);
+  async addAccount(given: Account): Promise<void> {
+    const facts = withReadableParts(account, given);
+    await this.#append({ account: facts });
+    this.accounts.set(facts.id, facts);
   }
 
-  async addKeys(given: CountedKeys, isIncomplete = false): Promise<void> {
-    await this.#append({ keys: given, ...flag(isIncomplete) });
-    this.#noteKeys(given);
-  }
-
-  /** Returns the number of keys in a namespace. Undefined if they haven't been counted yet. */
-  keysOf(accountId: string, namespaceId: string): NamespaceKeys | undefined {
-    return this.#keys.get(`${accountId} ${namespaceId}`);
-  }
-
-  #noteKeys({ accountId, namespaceId, keys }: CountedKeys): void {
-    this.#keys.set(`${accountId} ${namespaceId}`, keys);
-  }
-
-  async addZone(given: Zone, isIncomplete = false): Promise<void> {
-    const line = { zone: withReadableParts(zone, given), ...flag(isIncomplete) };
-    this.#zones.set(given.id, await this.#append(line));
+  async addZone(given: Zone): Promise<void> {
+    this.#zones.set(given.id, await this.#append({ zone: withReadableParts(zone, given) }));
   }
 
   /** Yields the zones that have been read, one at a time, in the order of the list of zones. */
   async *zones(): AsyncGenerator<Zone, void, undefined> {
     for (const { id } of this.scope?.zones ?? []) {
-      const zone = await this.zone(id);
-      if (zone !== undefined) yield zone;
+      const place = this.#zones.get(id);
+      if (place === undefined) continue;
+      const { buffer } = await this.file.read(Buffer.alloc(place.length), 0, place.length, place.offset);
+      yield zoneLine.parse(parseJson(buffer.toString())).zone;
     }
-  }
-
-  /** Returns a zone from the journal. Undefined if the survey hasn't read it yet. */
-  async zone(id: string): Promise<Zone | undefined> {
-    const place = this.#zones.get(id);
-    if (place === undefined) return undefined;
-    const { buffer } = await this.file.read(Buffer.alloc(place.length), 0, place.length, place.offset);
-    return zoneLine.parse(parseJson(buffer.toString())).zone;
   }
 
   async close(): Promise<void> {
@@ -206,30 +153,20 @@ export class Journal {
    * written.
    */
   async #append(line: object): Promise<Place> {
-    const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
-    const place = { offset: this.#end, length: bytes.length - 1 };
-    this.#end += bytes.length;
-    const writing = this.#writing.then(() => this.#write(bytes, place.offset));
-    this.#writing = writing;
-    await writing;
+    const text = visible(JSON.stringify(line)); // Other line breaks than \n would end a line, too.
+    const place = { offset: this.#end, length: Buffer.byteLength(text) };
+    this.#end += place.length + 1;
+    this.#writing = this.#writing.then(() => this.file.appendFile(`${text}\n`));
+    await this.#writing;
     return place;
-  }
-
-  async #write(bytes: Buffer, offset: number): Promise<void> {
-    for (let at = 0; at < bytes.length;) {
-      const { bytesWritten } = await this.file.write(bytes, at, bytes.length - at, offset + at);
-      at += bytesWritten; // A disk that's nearly full takes only a part.
-    }
   }
 
   /** Processes a line from the file. Returns whether it's a valid line of a journal. */
   #note(line: unknown, place: Place): boolean {
     const read = laterLine.safeParse(line).data;
     if (read === undefined) return false;
-    if ("again" in read) return true;
     if ("zone" in read) this.#zones.set(read.zone.id, place);
     else if ("account" in read) this.accounts.set(read.account.id, read.account);
-    else if ("keys" in read) this.#noteKeys(read.keys);
     else this.scope = read.scope;
     return true;
   }
@@ -247,11 +184,11 @@ function withReadableParts<T extends object>(schema: z.ZodType<T>, given: T): T 
   return schema.parse({ ...given, ...Object.fromEntries(parts) });
 }
 
-function flag(isIncomplete: boolean): { again?: true } {
-  return isIncomplete ? { again: true } : {};
-}
-
-function refuseOther(path: string, found: Beginning, wanted: Omit<Beginning, "at">): void {
+/** @throws CommandError unless the first line is that of the wanted survey. */
+function beginningIn(path: string, line: unknown, wanted: Omit<Beginning, "at">): Beginning {
+  const found = begin.safeParse(line).data?.survey;
+  if (found === undefined)
+    throw new CommandError(`${path} doesn't contain an unfinished survey. Delete the file to start over.`);
   if (found.tool !== wanted.tool)
     throw new CommandError(
       `${path} was written by ${found.tool}, and this is ${wanted.tool}. Resume the survey with that version, or delete the file to start over.`,
@@ -260,20 +197,5 @@ function refuseOther(path: string, found: Beginning, wanted: Omit<Beginning, "at
     throw new CommandError(
       `${path} belongs to a survey with different options. To resume that survey, pass the same --account, --zones, --payment-pages and --inventory. To start another one, pass a different directory with --out.`,
     );
-}
-
-/** Yields the complete lines of a file, with one chunk in memory at a time. */
-async function* linesOf(
-  file: FileHandle,
-): AsyncGenerator<{ bytes: Buffer; offset: number }, void, undefined> {
-  let rest = Buffer.alloc(0);
-  let offset = 0;
-  for await (const chunk of file.createReadStream({ start: 0, autoClose: false }) as AsyncIterable<Buffer>) {
-    rest = Buffer.concat([rest, chunk]);
-    for (let at = rest.indexOf(LF); at !== -1; at = rest.indexOf(LF)) {
-      yield { bytes: rest.subarray(0, at), offset };
-      offset += at + 1;
-      rest = rest.subarray(at + 1);
-    }
-  }
+  return found;
 }

@@ -12,11 +12,10 @@ export const SURVEY_VERSION = 1;
 /** Why a part couldn't be read. Such a part is never shown as empty. */
 export const notReadable = members({
   /**
-   * `right`: the token lacks a permission. `notTried`: the token lacks the permission in other zones of the account, so
-   * it wasn't tried in this one. `plan`: the plan doesn't include it. `account`: the zone's account isn't known.
-   * `failed`: the request failed, or Cloudflare rejected it for another reason.
+   * `right`: the token lacks a permission. `plan`: the plan doesn't include it. `account`: the zone's account isn't
+   * known. `failed`: the request failed, or Cloudflare rejected it for another reason.
    */
-  notReadable: z.enum(["right", "notTried", "plan", "account", "failed"]),
+  notReadable: z.enum(["right", "plan", "account", "failed"]),
   /** The missing permission, such as `Page Shield Read`, or what happened. */
   what: z.string(),
 });
@@ -284,11 +283,12 @@ export const zone = members({
 });
 export type Zone = z.infer<typeof zone>;
 
-const namespaceShape = { id: z.string(), title: z.string(), jurisdiction: z.string().exactOptional() };
 const keys = cell(members({ count: z.int(), more: z.boolean() }));
 export type NamespaceKeys = z.infer<typeof keys>;
 const namespace = members({
-  ...namespaceShape,
+  id: z.string(),
+  title: z.string(),
+  jurisdiction: z.string().exactOptional(),
   /** The number of keys, counted up to a limit. `more` means that there are more than that. */
   keys,
   stack,
@@ -299,7 +299,7 @@ const listedAccountShape = { id: z.string(), name: z.string().exactOptional(), z
 export const listedAccount = members(listedAccountShape);
 export type ListedAccount = z.infer<typeof listedAccount>;
 
-const accountShape = {
+export const account = members({
   ...listedAccountShape,
   /** The rulesets that the account's zones can deploy, and the account's own. */
   rulesets: cell(
@@ -318,19 +318,10 @@ const accountShape = {
    */
   deployments: cell(z.array(deployment)),
   jobs: cell(z.array(job)),
-};
-export const account = members({
-  ...accountShape,
   namespaces: cell(z.array(namespace)),
   unmanaged: unmanaged.exactOptional(),
 });
 export type Account = z.infer<typeof account>;
-
-/** An account as written to the journal, before its keys have been counted. */
-export const accountFacts = members({ ...accountShape, namespaces: cell(z.array(members(namespaceShape))) });
-export type AccountFacts = z.infer<typeof accountFacts>;
-export const countedKeys = members({ accountId: z.string(), namespaceId: z.string(), keys });
-export type CountedKeys = z.infer<typeof countedKeys>;
 
 /** The charts' bars. The values in a chart add up to the number of zones, policies, scripts or jobs. */
 export const CHARTS = {
@@ -365,11 +356,6 @@ const headShape = {
       /** How many zones or accounts have a part that couldn't be read. */
       zones: z.int(),
       accounts: z.int(),
-      /**
-       * In how many of these zones the permission wasn't tried, because the token lacks it in other zones of the
-       * account.
-       */
-      zonesNotTried: z.int(),
     }),
   ),
   /** The stacks. Empty in a survey without stacks. */

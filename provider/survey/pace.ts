@@ -12,28 +12,18 @@ const REQUESTS_PER_ZONE = { least: 6, usual: 9 };
 
 const SPREAD_MS = 10_000;
 
-/** The numbers of zones and namespaces that a survey still has to read. Each namespace takes one request. */
-export interface Work {
-  readonly zones: number;
-  readonly namespaces: number;
-}
-
 /**
  * Returns a survey's rate limits. If all of its requests fit into its share of the limit, they're sent immediately.
  * Otherwise, they're spread evenly, so that other users of the token never have to wait for minutes.
  *
+ * @param left how many zones it still has to read.
  * @param percent the survey's share of the documented limit.
  */
-export function ratesFor(left: Work, percent: number): RateWindow[] {
+export function ratesFor(left: number, percent: number): RateWindow[] {
   const share = { ...DOCUMENTED_RATE, requests: shareOf(percent) };
-  if (requestsFor(left).usual <= share.requests) return [share];
+  if (left * REQUESTS_PER_ZONE.usual <= share.requests) return [share];
   const spread = Math.max(1, Math.floor((share.requests * SPREAD_MS) / share.ms));
   return [share, { requests: spread, ms: SPREAD_MS }];
-}
-
-function requestsFor({ zones, namespaces }: Work): typeof REQUESTS_PER_ZONE {
-  const { least, usual } = REQUESTS_PER_ZONE;
-  return { least: zones * least + namespaces, usual: zones * usual + namespaces };
 }
 
 function shareOf(percent: number): number {
@@ -41,18 +31,13 @@ function shareOf(percent: number): number {
 }
 
 /** Returns the survey's first line, which says how many requests it needs and how long it will take. */
-export function forecast(all: Work, left: Work, percent: number): string {
-  const { least, usual } = requestsFor(left);
+export function forecast(zones: number, left: number, percent: number): string {
+  const [least, usual] = [left * REQUESTS_PER_ZONE.least, left * REQUESTS_PER_ZONE.usual];
   const perMinute = shareOf(percent) / (DOCUMENTED_RATE.ms / 60_000);
   const minutes = (requests: number): string => durationText(Math.ceil(requests / perMinute) * 60_000);
   const time = usual <= shareOf(percent) ? "about a minute" : `${minutes(least)} to ${minutes(usual)}`;
-  const counted = (name: "zone" | "namespace", key: keyof Work): string[] => {
-    const done = all[key] - left[key];
-    const resumed = done === 0 ? "" : ` (${formatNumber(done)} already read)`;
-    return all[key] === 0 ? [] : [`${pluralize(all[key], name)}${resumed}`];
-  };
-  const what = [...counted("zone", "zones"), ...counted("namespace", "namespaces")].join(" and ");
-  return `surveying ${what}: about ${formatNumber(least)} to ${formatNumber(usual)} requests, at most ${formatNumber(Math.floor(perMinute))} a minute (--budget ${percent}): ${time}`;
+  const resumed = left === zones ? "" : ` (${formatNumber(zones - left)} already read)`;
+  return `surveying ${pluralize(zones, "zone")}${resumed}: about ${formatNumber(least)} to ${formatNumber(usual)} requests, and one for each Workers KV namespace, at most ${formatNumber(Math.floor(perMinute))} a minute (--budget ${percent}): ${time}`;
 }
 
 /** Formats a duration, such as "2 h 5 min" or "40 s". */

@@ -119,7 +119,7 @@ async function readEffect(
   if (isNotReadable(rulesets)) return rulesets;
   const latest = rulesets.find((each) => each.id === rulesetId)?.version;
   const pinned = isPinned(version) && version !== latest ? version : undefined;
-  return await cells.read(`/accounts/${id}/rulesets`, id, async (): Promise<Cell<Effect>> => {
+  return await cells.read(`/accounts/${id}/rulesets`, async (): Promise<Cell<Effect>> => {
     try {
       const deployed = await readVersion(host.context("survey"), id, rulesetId, pinned);
       return { deployed, latest: latest ?? deployed.version };

@@ -20,17 +20,16 @@ import type { Scope } from "../runtime/composite-id";
 import type { Host } from "../runtime/host";
 import { omitAbsent } from "../basics/json";
 import { COMPLETE, RIGHTS, type Reader } from "./cells";
-import type { AccountFacts, Cell, ListedZone, NotReadable, SurveyedJob, Zone } from "./model";
+import type { Account, Cell, ListedZone, NotReadable, SurveyedJob, Zone } from "./model";
 import type { PaymentPages } from "./payment-pages";
 import { coveringDeployments, deploymentsOf, inZone, owaspOf, protectionIn } from "./read-deployments";
 import { isNotReadable, isReadable, mapCell, valueOf } from "./readable";
 import { tasksOf } from "./tasks";
-import { PARTS, type Part } from "./trial";
 
 /** What all zones in a survey share. */
 export interface Reading extends Reader {
   /** The accounts that own the zones. They're read before the zones. */
-  readonly accounts: ReadonlyMap<string, AccountFacts>;
+  readonly accounts: ReadonlyMap<string, Account>;
   readonly paymentPages: PaymentPages;
   /** What the inventory says about scripts. Undefined without an inventory. */
   readonly inventory:
@@ -46,13 +45,12 @@ export async function readZone(reading: Reading, listed: ListedZone): Promise<Zo
   const { host, cells, paymentPages } = reading;
   const { id } = listed;
   const { api } = host;
-  const accountId = valueOf(listed.accountId);
-  const account = reading.accounts.get(accountId ?? "");
-  const cell = <T>(part: Part, read: () => Promise<T>): Promise<Cell<T>> =>
-    cells.read(`/zones/${id}${PARTS[part]}`, accountId, read);
+  const account = reading.accounts.get(valueOf(listed.accountId) ?? "");
+  const cell = <T>(path: string, read: () => Promise<T>): Promise<Cell<T>> =>
+    cells.read(`/zones/${id}/${path}`, read);
 
   // The migration judges the same entry point, so it's read once for both.
-  const managedRules = cell("deployments", () =>
+  const managedRules = cell("rulesets", () =>
     unlessAbsent(() =>
       api.get(entryPointPath(id), {
         what: `Reading the managed rules of zone ${id}`,
@@ -61,16 +59,16 @@ export async function readZone(reading: Reading, listed: ListedZone): Promise<Zo
     ),
   );
   const [settings, policies, found, entry, migration, jobs] = await Promise.all([
-    cell("pageShield", () => readSettings(api, id)),
-    cell("policies", () => listPolicies(api, id, COMPLETE)),
-    cell("scripts", async () => {
+    cell("page_shield", () => readSettings(api, id)),
+    cell("page_shield", () => listPolicies(api, id, COMPLETE)),
+    cell("page_shield", async () => {
       const filters = SCRIPTS.includeAll;
       const query = { zoneId: id, status: "active,infrequent", filters, ...COMPLETE };
       return await listDetected(api, SCRIPTS, query);
     }),
     managedRules,
-    cell("migration", () => readMigration(host.api, id, managedRules)),
-    cell("jobs", () => readJobs(host, { kind: "zone", id })),
+    cell("waf_migration/status", () => readMigration(host.api, id, managedRules)),
+    cell("logpush/jobs", () => readJobs(host, { kind: "zone", id })),
   ]);
   const deployments = isReadable(entry)
     ? inZone(listed, await deploymentsOf(reading, id, account, entry?.explained))

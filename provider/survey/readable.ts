@@ -33,7 +33,6 @@ export function textOf<T, R = string>(
 
 const REASONS: Readonly<Record<NotReadable["notReadable"], (what: string) => string>> = {
   right: (what) => `missing permission ${what}`,
-  notTried: (what) => `not tried, because the token lacks ${what} in other zones of the account`,
   plan: (what) => `not in the plan (${what})`,
   account: (what) => what,
   failed: (what) => what,

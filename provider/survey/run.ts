@@ -1,10 +1,10 @@
 import { join, resolve } from "node:path";
 import { rm } from "node:fs/promises";
-import type { EdgeApi } from "../api/client";
 import { ApiError, CancelledError } from "../api/errors";
 import { Staging } from "../import/staging";
 import { formatNumber } from "../limits/workers";
 import { digestOf } from "../basics/digest";
+import { inOrder } from "../kv/in-order";
 import type { Host } from "../runtime/host";
 import { withMachineLock } from "../runtime/machine-lock";
 import { codeOf } from "../basics/files";
@@ -19,16 +19,14 @@ import { VERSION } from "../version";
 import { Cells } from "./cells";
 import { linesOf, type TaskRow } from "./equal-tasks";
 import { Journal } from "./journal";
-import type { Account, AccountFacts, Head, ListedZone, Zone } from "./model";
+import type { Head, Zone } from "./model";
 import type { SurveyOptions } from "./options";
 import { durationText, forecast, ratesFor } from "./pace";
 import { PaymentPages } from "./payment-pages";
-import { countKeys, readAccount } from "./read-account";
+import { readAccount } from "./read-account";
 import { readZone, type Reading } from "./read-zone";
-import { mapCell, valueOf } from "./readable";
 import { readStacks, type Stacks } from "./stacks";
 import { headOf, MOST_FIRST } from "./totals";
-import { isRefused, RefusedRights, trialZones } from "./trial";
 import { FILE_NAMES, writeFiles } from "./write";
 import { listZones } from "./zones";
 
@@ -37,7 +35,7 @@ const LOCK_MS = 1_000;
 
 const JOURNAL = ".edgeguard-survey.jsonl";
 
-/** How many zones or namespaces are read at the same time. A zone takes several requests, so more wouldn't be faster. */
+/** How many zones are read at the same time. A zone takes several requests, so more wouldn't be faster. */
 const AT_ONCE = 4;
 
 /**
@@ -83,7 +81,6 @@ export async function survey(io: Io, options: SurveyOptions): Promise<void> {
         for (const line of summary(head, files, stacks)) printToStderr(io, line);
       } catch (error) {
         status.clear();
-        if (error instanceof NothingRead) await rm(path);
         throw ended(error, journal, stop.aborted);
       } finally {
         await journal.close();
@@ -91,9 +88,6 @@ export async function survey(io: Io, options: SurveyOptions): Promise<void> {
     });
   });
 }
-
-/** Thrown if the token couldn't read anything. The journal is then deleted, because there's nothing to resume. */
-class NothingRead extends CommandError {}
 
 interface Collecting {
   readonly host: Host;
@@ -114,75 +108,44 @@ async function collect(
 ): Promise<Head> {
   const { api } = host;
   const { budget } = options;
-  api.limitRate(...ratesFor({ zones: 0, namespaces: 0 }, budget));
-  if (journal.scope === undefined) {
+  let { scope } = journal;
+  if (scope === undefined) {
     status.show("listing the zones");
+    api.limitRate(...ratesFor(0, budget));
     const account = options.account ?? host.settings.accountId;
-    await journal.begin(await listZones(api, { account, wanted }));
+    scope = await journal.begin(await listZones(api, { account, wanted }));
   }
-  const { zones, accounts } = journal.scope ?? { zones: [], accounts: [] };
+  const { zones, accounts } = scope;
+  const unread = zones.filter(({ id }) => !journal.has(id));
+  status.clear();
+  printToStderr(io, `edgeguard: ${forecast(zones.length, unread.length, budget)}.`);
+  api.limitRate(...ratesFor(unread.length, budget));
+
   const cells = new Cells(host.redact);
   for (const account of accounts.filter(({ id }) => !journal.accounts.has(id))) {
     status.show(`reading account ${account.id}`);
-    const facts = await readAccount({ host, cells }, account);
-    await journal.addAccount(facts, cells.wasUnavailable(facts));
+    await journal.addAccount(await readAccount({ host, cells }, account));
   }
-  const namespaces = [...journal.accounts.values()].flatMap(({ id, namespaces }) =>
-    (valueOf(namespaces) ?? []).map((each) => ({ accountId: id, namespaceId: each.id })),
-  );
-  const uncounted = namespaces.filter(
-    ({ accountId, namespaceId }) => journal.keysOf(accountId, namespaceId) === undefined,
-  );
-  const unread = zones.filter(({ id }) => !journal.has(id));
-  const left = { zones: unread.length, namespaces: uncounted.length };
-  status.clear();
-  const all = { zones: zones.length, namespaces: namespaces.length };
-  printToStderr(io, `edgeguard: ${forecast(all, left, budget)}.`);
-  api.limitRate(...ratesFor(left, budget));
-
-  const counting = new Progress(api, status, "namespaces", all.namespaces, uncounted.length);
-  await inParallel(uncounted, AT_ONCE, async ({ accountId, namespaceId }) => {
-    const keys = await countKeys({ host, cells }, accountId, namespaceId);
-    await journal.addKeys({ accountId, namespaceId, keys }, cells.wasUnavailable(keys));
-    counting.step();
-  });
-  const reading: Reading = {
-    host,
-    cells,
-    accounts: journal.accounts,
-    paymentPages,
-    inventory,
-  };
-  const progress = new Progress(api, status, "zones", all.zones, unread.length);
-  const read = async (zone: ListedZone): Promise<void> => {
-    const facts = await readZone(reading, zone);
-    await journal.addZone(facts, cells.wasUnavailable(facts));
-    progress.step();
-  };
-  const trial = trialZones(zones);
-  const isTrial = ({ id }: ListedZone): boolean => trial.has(id);
-  await inParallel(unread.filter(isTrial), AT_ONCE, read);
-  const refused = await refusedIn(journal, trial);
-  cells.refused = refused;
-  const isReadable = accounts.some(({ id }) => {
-    const { rulesets, jobs, namespaces } = journal.accounts.get(id) ?? {};
-    return ![rulesets, jobs, namespaces].every(isRefused);
-  });
-  if (!isReadable && refused.isEverything)
-    throw new NothingRead(
-      "the token couldn't read anything in these zones. Check that it's valid, and grant it one of the permissions that `edgeguard survey --help` lists.",
+  const reading: Reading = { host, cells, accounts: journal.accounts, paymentPages, inventory };
+  const [began, sent] = [performance.now(), api.sent];
+  let read = 0;
+  for await (const zone of inOrder(unread, AT_ONCE, (listed) => readZone(reading, listed))) {
+    await journal.addZone(zone);
+    read += 1;
+    const ms = performance.now() - began;
+    const rate = ((api.sent - sent) / (ms / 1000)).toFixed(1);
+    const left = unread.length - read;
+    const time = durationText((ms / read) * left);
+    status.show(
+      `${formatNumber(zones.length - left)} of ${formatNumber(zones.length)} zones, ${rate} requests/s, ${time} left`,
     );
-  await inParallel(
-    unread.filter((zone) => !isTrial(zone)),
-    AT_ONCE,
-    read,
-  );
+  }
   return await headOf(
     {
       at: journal.beginning.at,
       accounts: accounts
         .flatMap(({ id }) => journal.accounts.get(id) ?? [])
-        .map((each) => accountOf(each, journal, stacks)),
+        .map((each) => stacks?.markAccount(each) ?? each),
       stacks: stacks?.names ?? [],
       paymentPages: [...options.paymentPages],
     },
@@ -190,82 +153,9 @@ async function collect(
   );
 }
 
-/** Returns the permissions that the token lacks in every zone in which they were tried. */
-async function refusedIn(journal: Journal, trial: ReadonlySet<string>): Promise<RefusedRights> {
-  const refused = new RefusedRights();
-  for (const id of trial) {
-    const zone = await journal.zone(id);
-    if (zone !== undefined) refused.note(zone);
-  }
-  return refused;
-}
-
-/**
- * Returns the account with its key counts and stacks. Stacks aren't in the journal, so they may change before a survey
- * is resumed.
- */
-function accountOf(facts: AccountFacts, journal: Journal, stacks: Stacks | undefined): Account {
-  const namespaces = mapCell(facts.namespaces, (all) =>
-    all.map((each) => ({ ...each, keys: journal.keysOf(facts.id, each.id) ?? { count: 0, more: true } })),
-  );
-  return stacks?.markAccount({ ...facts, namespaces }) ?? { ...facts, namespaces };
-}
-
 /** Yields the zones that have been read, marked with the stacks that manage their objects. */
 async function* zonesIn(journal: Journal, stacks: Stacks | undefined): AsyncGenerator<Zone, void, undefined> {
   for await (const zone of journal.zones()) yield stacks?.markZone(zone) ?? zone;
-}
-
-/** Reports a survey's progress: how much it has read, how fast, and how long the rest will take. */
-class Progress {
-  readonly #began = performance.now();
-  readonly #sent: number;
-  #read = 0;
-
-  constructor(
-    readonly api: EdgeApi,
-    readonly status: StatusLine,
-    readonly what: string,
-    readonly all: number,
-    readonly left: number,
-  ) {
-    this.#sent = api.sent;
-  }
-
-  step(): void {
-    this.#read += 1;
-    const ms = performance.now() - this.#began;
-    const rate = ((this.api.sent - this.#sent) / (ms / 1000)).toFixed(1);
-    const still = this.left - this.#read;
-    const time = durationText((ms / this.#read) * still);
-    this.status.show(
-      `${formatNumber(this.all - still)} of ${formatNumber(this.all)} ${this.what}, ${rate} requests/s, ${time} left`,
-    );
-  }
-}
-
-/** Processes the items in order, several at a time. After the first failure, waits for those in progress and throws. */
-async function inParallel<T>(
-  items: readonly T[],
-  most: number,
-  work: (item: T) => Promise<void>,
-): Promise<void> {
-  const queue = items.values();
-  let failed = false;
-  const worker = async (): Promise<void> => {
-    for (const item of queue) {
-      if (failed) return;
-      try {
-        await work(item);
-      } catch (error) {
-        failed = true;
-        throw error;
-      }
-    }
-  };
-  const ends = await Promise.allSettled(Array.from({ length: most }, worker));
-  const failure = ends.find((end) => end.status === "rejected");
-  if (failure !== undefined) throw failure.reason;
 }
 
 async function readZoneFile(io: Io, file: string): Promise<string[]> {
@@ -351,11 +241,8 @@ function managedLine(managed: number, unmanaged: number): string {
 
 const SHOWN = 5;
 
-function scopeText({ zones, accounts, zonesNotTried }: Head["missingRights"][number]): string {
-  const some = zones === 1 ? "" : ` in ${formatNumber(zonesNotTried)} of them`;
-  const notTried = zonesNotTried === 0 ? "" : `, not tried${some}`;
-  return [
-    ...(zones === 0 ? [] : [`${pluralize(zones, "zone")}${notTried}`]),
-    ...(accounts === 0 ? [] : [pluralize(accounts, "account")]),
-  ].join(", ");
+function scopeText({ zones, accounts }: Head["missingRights"][number]): string {
+  return applying(zones > 0 && pluralize(zones, "zone"), accounts > 0 && pluralize(accounts, "account")).join(
+    ", ",
+  );
 }

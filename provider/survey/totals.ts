@@ -69,20 +69,16 @@ function refusedParts(zone: Zone): NotReadable[] {
 }
 
 function refused(cells: readonly unknown[]): NotReadable[] {
-  return cells
-    .filter(isNotReadable)
-    .filter((each) => each.notReadable === "right" || each.notReadable === "notTried");
+  return cells.filter(isNotReadable).filter((each) => each.notReadable === "right");
 }
 
 class MissingRights {
-  readonly #found = new Map<string, { zones: number; accounts: number; zonesNotTried: number }>();
+  readonly #found = new Map<string, { zones: number; accounts: number }>();
 
   note(scope: "zones" | "accounts", cells: readonly NotReadable[]): void {
     for (const right of new Set(cells.map(({ what }) => what))) {
-      const counts = this.#found.get(right) ?? { zones: 0, accounts: 0, zonesNotTried: 0 };
+      const counts = this.#found.get(right) ?? { zones: 0, accounts: 0 };
       counts[scope] += 1;
-      if (cells.every((each) => each.what !== right || each.notReadable === "notTried"))
-        counts.zonesNotTried += 1;
       this.#found.set(right, counts);
     }
   }

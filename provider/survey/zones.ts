@@ -4,9 +4,8 @@ import { byPage } from "../api/pages";
 import { ZONES } from "../limits";
 import { ID } from "../runtime/fields";
 import { CommandError } from "../terminal/errors";
-import { ambiguousName, zoneNamed, zoneRecord as record, type ZoneRecord } from "../terminal/zones";
+import { zoneNamed, zoneRecord as record, type ZoneRecord } from "../terminal/zones";
 import type { ListedAccount, ListedZone } from "./model";
-import { textOf } from "./readable";
 
 /** The zones and accounts in a survey, in a fixed order. */
 export interface Scope {
@@ -15,8 +14,8 @@ export interface Scope {
 }
 
 /**
- * Lists the account's zones, or all zones that the token can see. With a file, lists only the zones named in it. The
- * list takes one request per 50 zones.
+ * Lists the account's zones, or all zones that the token can see, with one request per 50 zones. With a file, reads only
+ * the zones named in it.
  *
  * @throws CommandError if the token can't list zones, or if a zone in the file isn't found.
  */
@@ -27,8 +26,7 @@ export async function listZones(
     wanted,
   }: { readonly account: string | undefined; readonly wanted: readonly string[] | undefined },
 ): Promise<Scope> {
-  const found =
-    wanted === undefined ? await listAll(api, account) : await listWanted(api, account, new Set(wanted));
+  const found = wanted === undefined ? await listAll(api, account) : await readWanted(api, account, wanted);
   const accounts = new Map<string, { id: string; name?: string; zones: number }>();
   if (account !== undefined) accounts.set(account, { id: account, zones: 0 });
   for (const { accountId, accountName } of found) {
@@ -53,7 +51,15 @@ const NEEDS =
 async function listAll(api: EdgeApi, account: string | undefined): Promise<FoundZone[]> {
   const found: FoundZone[] = [];
   try {
-    for await (const each of pages(api, account)) found.push(toZone(each));
+    const list = byPage(api, "/zones", {
+      what: account === undefined ? "Listing the zones" : `Listing the zones of account ${account}`,
+      record,
+      query: { "account.id": account, order: "name", direction: "asc" },
+      perPage: ZONES.MAX_PER_PAGE,
+      complete: true,
+      key: ({ id }) => id,
+    });
+    for await (const each of list) found.push(toZone(each));
   } catch (error) {
     if (error instanceof ApiError && error.status === 403)
       throw new CommandError(`${error.message} ${NEEDS}`);
@@ -64,82 +70,36 @@ async function listAll(api: EdgeApi, account: string | undefined): Promise<Found
   throw new CommandError(`the token can't see any zones${where}. ${NEEDS}`);
 }
 
-function pages(api: EdgeApi, account: string | undefined): AsyncGenerator<ZoneRecord, void, undefined> {
-  return byPage(api, "/zones", {
-    what: account === undefined ? "Listing the zones" : `Listing the zones of account ${account}`,
-    record,
-    query: { "account.id": account, order: "name", direction: "asc" },
-    perPage: ZONES.MAX_PER_PAGE,
-    complete: true,
-    key: ({ id }) => id,
-  });
-}
-
-/** Finds the wanted zones in the list of all zones. A few are read one by one, as are all if the token can't list zones. */
-async function listWanted(
+/** Reads the wanted zones one by one, because a token without Zone Read can't list them. */
+async function readWanted(
   api: EdgeApi,
   account: string | undefined,
-  wanted: ReadonlySet<string>,
+  wanted: readonly string[],
 ): Promise<FoundZone[]> {
   const found = new Map<string, FoundZone>();
-  const note = (zone: FoundZone): void => {
-    for (const key of [zone.id, zone.name]) {
-      if (typeof key !== "string" || !wanted.has(key)) continue;
-      const other = found.get(key);
-      if (other !== undefined && other.id !== zone.id) throw ambiguous(key, [other, zone]);
-      found.set(key, zone);
-    }
-  };
-  let isRefused = false;
-  if (wanted.size > FEW) {
-    try {
-      for await (const each of pages(api, account)) note(toZone(each));
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.status !== 403) throw error;
-      isRefused = true;
-    }
+  for (const key of wanted) {
+    const zone = await readOne(api, key, account);
+    found.set(zone.id, zone);
   }
-  for (const key of wanted) if (!found.has(key)) note(await readOne(api, key, isRefused, account));
-  return [
-    ...new Map([...wanted].flatMap((key) => found.get(key) ?? []).map((zone) => [zone.id, zone])).values(),
-  ];
+  return [...found.values()];
 }
-
-/** Up to this many zones are read one by one. */
-const FEW = 10;
 
 const ZONE_READ = { notReadable: "right", what: "Zone Read" } as const;
 
-async function readOne(
-  api: EdgeApi,
-  key: string,
-  isRefused: boolean,
-  account: string | undefined,
-): Promise<FoundZone> {
-  const what = `Reading zone ${key}`;
-  if (!ID.is(key)) {
-    if (isRefused) throw new CommandError(`zone ${JSON.stringify(key)} can't be looked up by name. ${NEEDS}`);
-    return toZone(await zoneNamed(api, key, { option: "--zones", account }));
-  }
-  const unknown = {
-    id: key,
-    name: ZONE_READ,
-    plan: ZONE_READ,
-    status: ZONE_READ,
-    accountId: account ?? ZONE_READ,
-  };
-  if (isRefused) return unknown;
+async function readOne(api: EdgeApi, key: string, account: string | undefined): Promise<FoundZone> {
+  const isId = ID.is(key);
   try {
-    return toZone(await api.get(`/zones/${key}`, { what, schema: record }));
+    return toZone(
+      isId
+        ? await api.get(`/zones/${key}`, { what: `Reading zone ${key}`, schema: record })
+        : await zoneNamed(api, key, { option: "--zones", account }),
+    );
   } catch (error) {
-    if (error instanceof ApiError && error.status === 403) return unknown;
-    throw error;
+    if (!(error instanceof ApiError) || error.status !== 403) throw error;
+    if (!isId) throw new CommandError(`${error.message} ${NEEDS}`);
+    const unread = { name: ZONE_READ, plan: ZONE_READ, status: ZONE_READ };
+    return { id: key, ...unread, accountId: account ?? ZONE_READ };
   }
-}
-
-function ambiguous(name: string, zones: readonly FoundZone[]): CommandError {
-  const named = zones.map(({ id, accountId }) => ({ id, account: textOf(accountId, String) }));
-  return ambiguousName("--zones", name, named);
 }
 
 function toZone({ id, name, status, paused, plan, account }: ZoneRecord): FoundZone {

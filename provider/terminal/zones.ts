@@ -34,22 +34,9 @@ export async function zoneNamed(
       `${option}: the token can't see a zone named ${JSON.stringify(name)}. ${seen}`.trimEnd(),
     );
   }
-  if (more.length > 0)
-    throw ambiguousName(
-      option,
-      name,
-      records.map((each) => ({ id: each.id, account: each.account?.id ?? "unknown" })),
-    );
-  return first;
-}
-
-export function ambiguousName(
-  option: string,
-  name: string,
-  zones: readonly { readonly id: string; readonly account: string }[],
-): CommandError {
-  const ids = zones.map(({ id, account }) => `${id} (account ${account})`).join(", ");
-  return new CommandError(
-    `${option}: ${zones.length} zones are named ${JSON.stringify(name)}: ${ids}. Write the ID instead of the name, or pass --account.`,
+  if (more.length === 0) return first;
+  const ids = records.map(({ id, account }) => `${id} (account ${account?.id ?? "unknown"})`).join(", ");
+  throw new CommandError(
+    `${option}: ${records.length} zones are named ${JSON.stringify(name)}: ${ids}. Write the ID instead of the name, or pass --account.`,
   );
 }

@@ -1,8 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { SURVEY_SCHEMA, type Account, type Head, type Survey, type Zone } from "../../provider/survey/model";
+import { SURVEY_SCHEMA, type Account, type Head, type Survey } from "../../provider/survey/model";
 import { Shell } from "../cli/shell";
-import { schemaProblems } from "../support/published";
 import { judged, sampleHead, sampleZone } from "./sample";
 
 /** What `edgeguard survey diff` says of two files. */
@@ -110,8 +109,6 @@ const UNCHANGED: readonly Case[] = [
     policies({ ...ENFORCED, id: "1", description: "a" }, { id: "2", description: "b" }),
     policies({ ...ENFORCED, id: "1", description: "b" }, { id: "2", description: "a" }),
   ],
-  ["a policy was created again", enforced(), enforced({ id: "f".repeat(32) })],
-  ["a job was created again", job(), job({ id: "999" })],
   [
     "a rule was created again, with another ref",
     managed(),
@@ -140,13 +137,13 @@ const NEUTRAL: readonly Case[] = [
     "the token lost the permission for rulesets",
     managed(),
     managed({ state: "perhaps", effect: NO_RULESETS }),
-    "neutral: Cloudflare Managed Ruleset: effect: readable -> not readable: missing permission Account Rulesets Read",
+    "neutral: Cloudflare Managed Ruleset: readable -> not readable: missing permission Account Rulesets Read",
   ],
   [
     "a ruleset whose rules were all off can't be read",
     managed({ state: "off", effect: { ...EFFECT, rulesOn: 0 } }),
     managed({ state: "perhaps", effect: NO_RULESETS }),
-    "neutral: Cloudflare Managed Ruleset: effect: readable -> not readable: missing permission Account Rulesets Read",
+    "neutral: Cloudflare Managed Ruleset: readable -> not readable: missing permission Account Rulesets Read",
   ],
   [
     "the token got the permission for Page Shield",
@@ -164,22 +161,10 @@ const NEUTRAL: readonly Case[] = [
     "neutral: WAF migration: blocked -> notCounted",
   ],
   [
-    "OWASP has a higher level and a higher threshold",
-    owasp(1, 25, "block"),
-    owasp(3, 60, "block"),
-    "neutral: OWASP: on, paranoia level 1, threshold 25, block -> on, paranoia level 3, threshold 60, block",
-  ],
-  [
     "Cloudflare published a version with fewer rules",
     managed(),
     effect({ version: "88", rulesOn: 280 }),
-    "neutral: Cloudflare Managed Ruleset: rules on: 290 in version 87 -> 280 in version 88",
-  ],
-  [
-    "exceptions were replaced by one that skips more, but elsewhere",
-    excepting(exception("a", 1), exception("b", 1)),
-    excepting(exception("not c", "all")),
-    "neutral: Cloudflare Managed Ruleset: exceptions: 1 rule if a; 1 rule if b -> all rules if not c",
+    "neutral: Cloudflare Managed Ruleset: version: 87 -> 88",
   ],
   [
     "an action that blocks was replaced by another one",
@@ -254,7 +239,14 @@ const GRADED: readonly Case[] = [
     "an exception skips more rules",
     excepting(exception("a", 1), exception("b", 1)),
     excepting(exception("b", "all"), exception("a", 1)),
-    "worse: Cloudflare Managed Ruleset: exceptions: 1 rule if a; 1 rule if b -> 1 rule if a; all rules if b",
+    "worse: Cloudflare Managed Ruleset: exception if b: 1 rule -> all rules",
+  ],
+  [
+    "an exception was replaced by another one",
+    excepting(exception("a", 1)),
+    excepting(exception("not c", "all")),
+    "worse: Cloudflare Managed Ruleset: exception if not c: none -> all rules",
+    "better: Cloudflare Managed Ruleset: exception if a: 1 rule -> none",
   ],
   [
     "a rule executes another ruleset",
@@ -267,25 +259,27 @@ const GRADED: readonly Case[] = [
     "an exception was added",
     excepting(),
     managed(),
-    'worse: Cloudflare Managed Ruleset: exceptions: none -> all rules if http.request.uri.path eq "/health"',
+    'worse: Cloudflare Managed Ruleset: exception if http.request.uri.path eq "/health": none -> all rules',
   ],
   [
     "half of the rules were turned off",
     managed(),
     effect({ rulesOn: 145, rulesOff: 159 }),
-    "worse: Cloudflare Managed Ruleset: rules on: 290 -> 145",
+    "worse: Cloudflare Managed Ruleset: rules on in version 87: 290 -> 145",
   ],
+  ["OWASP only logs", owasp(2, 40, "block"), owasp(2, 40, "log"), "worse: OWASP: action: block -> log"],
   [
-    "OWASP only logs",
-    owasp(2, 40, "block"),
-    owasp(2, 40, "log"),
-    "worse: OWASP: on, paranoia level 2, threshold 40, block -> on, paranoia level 2, threshold 40, log",
+    "OWASP has a higher level and a higher threshold",
+    owasp(1, 25, "block"),
+    owasp(3, 60, "block"),
+    "worse: OWASP: score threshold: 25 -> 60",
+    "better: OWASP: paranoia level: 1 -> 3",
   ],
   [
     "OWASP is on",
     { owasp: { state: "off" } },
     { owasp: { state: "on", paranoiaLevel: 1 } },
-    "better: OWASP: off -> on, paranoia level 1",
+    "better: OWASP: off -> on",
   ],
   [
     "one malicious script is gone, and another one is new",
@@ -359,22 +353,12 @@ describe("edgeguard survey diff", () => {
     expect(await compared(withStacks(old), withStacks(now))).toEqual([]);
   });
 
-  it("reports objects that a stack now manages, and new objects that no stack manages", async () => {
+  it("reports objects that a stack now manages", async () => {
     const stacks = [{ name: "edge/prod", resources: 1 }];
-    const zone = (policy: object, ...jobs: readonly object[]): Parts => ({
-      stacks,
-      zones: [{ ...ZONE, policies: [policy], jobs }],
-    });
-    expect(
-      await compared(
-        zone({ ...POLICY, stack: null }),
-        zone({ ...POLICY, stack: "edge/prod" }, { ...JOB, stack: null, state: "off" }),
-      ),
-    ).toEqual([
-      'worse: Logpush job "logs": stack: none -> not in a stack',
-      'better: policy "Checkout ": stack: none -> edge/prod',
-      'neutral: Logpush job "logs": none -> off',
-    ]);
+    const zone = (policy: object): Parts => ({ stacks, zones: [{ ...ZONE, policies: [policy] }] });
+    expect(await compared(zone({ ...POLICY, stack: null }), zone({ ...POLICY, stack: "edge/prod" }))).toEqual(
+      ['better: policy "Checkout ": stack: none -> edge/prod'],
+    );
     const other = {
       ...zone({ ...POLICY, stack: "other/prod" }),
       stacks: [...stacks, { name: "other/prod", resources: 1 }],
@@ -384,16 +368,11 @@ describe("edgeguard survey diff", () => {
     ]);
   });
 
-  it("reports zones that are in only one survey as neutral, and matches a zone whose ID changed by its name", async () => {
+  it("reports zones that are in only one survey as neutral", async () => {
     const [a, b, c] = [sampleZone(2), sampleZone(6), sampleZone(8)];
     expect(await compared({ zones: [a, b] }, { zones: [c, a] })).toEqual([
       "neutral: zone-6.example: zone: surveyed -> not surveyed",
       "neutral: zone-8.example: zone: not surveyed -> surveyed",
-    ]);
-    const moved: Zone = { ...a, id: "f".repeat(32), pageShield: { enabled: false } };
-    expect(await compared({ zones: [{ ...a, pageShield: { enabled: true } }] }, { zones: [moved] })).toEqual([
-      "worse: Page Shield: on -> off",
-      `neutral: ID: ${a.id} -> ${moved.id}`,
     ]);
   });
 
@@ -426,12 +405,12 @@ describe("edgeguard survey diff", () => {
       ),
     ).toEqual([
       'worse: main: Logpush job "logs": working -> off',
-      'neutral: main: namespace "flags": exists -> none',
       'neutral: main: namespace "redirects": none -> exists',
+      'neutral: main: namespace "flags": exists -> none',
     ]);
   });
 
-  it("reports the same neutral change in many zones on one line, but separately in JSON", async () => {
+  it("reports the same neutral change in many zones on one line", async () => {
     const zones = [1, 2, 3, 4].map((number) => ({
       ...sampleZone(number),
       name: `zone-${number}.example`,
@@ -441,10 +420,6 @@ describe("edgeguard survey diff", () => {
     expect(await compared({ zones }, { zones: blind })).toEqual([
       "neutral: zone-1.example and 3 other zones: Page Shield: readable -> not readable: missing permission Page Shield Read",
     ]);
-    const { stdout } = await diff("old.json", "new.json", "--format", "json");
-    const { changes } = JSON.parse(stdout) as { changes: unknown[] };
-    expect(changes).toHaveLength(4);
-    expect(schemaProblems("survey-diff.v1", JSON.parse(stdout))).toEqual([]);
   });
 
   it("distinguishes objects with the same name by their IDs", async () => {

@@ -57,7 +57,7 @@ describe("edgeguard survey", () => {
     const ground = await Ground.with();
     const { stderr } = await ground.survey("--budget", "100", "--payment-pages", "checkout.*");
     expect(stderr).toMatch(
-      /^edgeguard: surveying 18 zones and 1 namespace: about 109 to 163 requests, at most 240 a minute/,
+      /^edgeguard: surveying 18 zones: about 108 to 162 requests, and one for each Workers KV namespace, at most 240 a minute/,
     );
     expect(stderr).toContain(
       "shop.example: Remove or block 1 malicious script and 2 suspicious scripts: https://stats-collect.example.com/c.js (score 4)",
@@ -122,11 +122,8 @@ describe("edgeguard survey", () => {
     });
     for (const line of ground.read("other/survey.csv").split("\n").slice(1, 2))
       expect(line).toContain("not readable: missing permission Zone WAF Read");
-    // Twenty zones and every twentieth of the others are enough to tell that a permission is missing.
-    const jobs = ground.api.requests.filter(({ path }) => /^\/zones\/.*\/logpush\/jobs/.test(path));
-    expect([jobs.length, ids.length]).toEqual([21, 24]);
-    expect(stderr).toContain("Logs > Edit): 24 zones, not tried in 3 of them\n");
-    expect(zones.at(-1)?.jobs).toEqual({ notReadable: "notTried", what: "Logs Write" });
+    expect(stderr).toContain("Logs > Edit): 24 zones\n");
+    expect(zones.at(-1)?.jobs).toEqual({ notReadable: "right", what: "Logs Write" });
   });
 
   it("resumes where Ctrl-C stopped it, with the same result as an uninterrupted survey", async () => {
@@ -360,8 +357,6 @@ describe("edgeguard survey diff", () => {
       /Worse \(2\):[^]*shop\.example: malicious or suspicious script https:\/\/evil\.example\/x\.js: none -> seen on .*\n.*shop\.example: Logpush job "existing": new -> none/,
     );
     expect(stdout).toMatch(/Better \(1\):\n {2}blog\.example: Page Shield: off -> on/);
-    const json = await ground.survey("diff", "old/survey.json", "new/survey.json", "--format", "json");
-    expect(schemaProblems("survey-diff.v1", JSON.parse(json.stdout))).toEqual([]);
     expect((await ground.survey("diff", "old/survey.json", "old/survey.json")).stdout).toContain(
       "Nothing changed.",
     );

@@ -45,16 +45,22 @@ export function barOf(share: number): Bar {
   return { svg, fill: (to) => resize(part, to) };
 }
 
-/** Returns a list with its first items, and a button that adds the others. */
-export function cutList(list: HTMLElement, items: readonly HTMLElement[], most: number): readonly Child[] {
-  list.append(...items.slice(0, most));
+/** Fills a list with its first items, and returns it with a button that adds the others. */
+export function cutList<T>(
+  list: HTMLElement,
+  items: readonly T[],
+  most: number,
+  make: (item: T) => HTMLElement,
+): readonly Child[] {
+  list.append(...items.slice(0, most).map(make));
   if (items.length <= most) return [list];
   const text = `Show all ${items.length.toLocaleString("en")}`;
   const more = element("button", { type: "button", class: "more" }, text);
   more.addEventListener("click", () => {
-    list.append(...items.slice(most));
+    const added = items.slice(most).map(make);
+    list.append(...added);
     more.remove();
-    items[most]?.querySelector<HTMLElement>("a, summary")?.focus();
+    added[0]?.querySelector<HTMLElement>("a, summary")?.focus();
   });
   return [list, more];
 }

@@ -7,7 +7,6 @@ import { columnsOf, nameOf, type Column } from "./columns";
 import { cutList, element, opened, type Child } from "./dom";
 import { accountPart, codeBlock, zonePart } from "./part";
 import { matches, searchable, sorted, wordsOf, type Direction } from "./rows";
-import { Rows } from "./table";
 import { chartsOf, type Sums } from "./totals";
 
 /** A zone, with values that are computed only once. */
@@ -20,6 +19,7 @@ interface Item {
 
 const FIRST_SHOWN = 8;
 const MOST_ZONES = 100;
+const MOST_ROWS = 100;
 
 // Written by html.ts in the same version, so the form is known.
 const head = JSON.parse(dataOf("head")) as Head;
@@ -44,10 +44,12 @@ const search = element("input", {
   spellcheck: "false",
 });
 const status = element("p", { role: "status" });
-const chips = element("div", { class: "chips" });
+const clearing = element("button", { type: "button" }, "Clear");
 const table = element("table", { class: "zones", "aria-labelledby": "zones-title" });
+const body = element("tbody");
+/** The button below the table that shows the other rows. */
+const moreRows = element("div");
 const headings = columns.map(headingOf);
-const rows = new Rows<Item>(table, rowOf);
 const charts = chartsOf(head, toggle);
 const [tasks, ...others] = charts;
 const part = element("dialog", { "aria-labelledby": "part-title" });
@@ -63,7 +65,8 @@ function start(): void {
       {},
       "Zones. Select a column heading to sort by it, or a name to see everything about that zone.",
     ),
-    element("thead", {}, element("tr", { "aria-rowindex": 1 }, ...headings.map(({ cell }) => cell))),
+    element("thead", {}, element("tr", {}, ...headings.map(({ cell }) => cell))),
+    body,
   );
   document.body.append(
     element("a", { class: "skip", href: "#search" }, "Skip to the search"),
@@ -82,9 +85,10 @@ function start(): void {
         element("label", { for: "search" }, "Search"),
         search,
         status,
-        chips,
+        clearing,
       ),
       table,
+      moreRows,
       element("h2", {}, "Accounts"),
       ...head.accounts.map(accountPart),
     ),
@@ -96,8 +100,10 @@ function start(): void {
   });
   addEventListener("beforeprint", () => {
     document.querySelectorAll<HTMLDetailsElement>("article details").forEach((each) => (each.open = true));
-    part.querySelectorAll<HTMLElement>(".more").forEach((each) => each.click());
+    for (const within of [part, moreRows])
+      within.querySelectorAll<HTMLElement>(".more").forEach((each) => each.click());
   });
+  clearing.addEventListener("click", clear);
   addEventListener("hashchange", openLinked);
   part.addEventListener("close", () => history.replaceState(null, "", location.pathname + location.search));
   const urgent = columns.find(({ id }) => id === "tasks");
@@ -137,15 +143,12 @@ function summary(): HTMLElement {
           element(
             "ul",
             {},
-            ...missingRights.map(({ where, zones, zonesNotTried, accounts }) =>
+            ...missingRights.map(({ where, zones, accounts }) =>
               element(
                 "li",
                 {},
                 `${where}: ${[
                   ...(zones > 0 ? [counted(zones, "zone")] : []),
-                  ...(zonesNotTried > 0
-                    ? [`${zones === 1 ? "" : `${amount(zonesNotTried)} of them `}not tried`]
-                    : []),
                   ...(accounts > 0 ? [counted(accounts, "account")] : []),
                 ].join(", ")}`,
               ),
@@ -169,22 +172,25 @@ function firsts(): readonly Child[] {
     ];
   const tasks = new EqualTasks(Infinity);
   for (const zone of zones) tasks.add(zone, nameOf(zone));
-  return cutList(element("ol"), tasks.list().map(taskItem), FIRST_SHOWN);
+  return cutList(element("ol"), tasks.list(), FIRST_SHOWN, taskItem);
 }
 
 function taskItem(row: TaskRow): HTMLElement {
   const { kind, zones, text, onPaymentPage, code, command } = row;
-  const links = zones.map(({ id, name }) => element("a", { href: `#${id}` }, name));
-  const items = (): HTMLElement[] => links.map((link) => element("li", {}, link));
+  const link = ({ id, name }: TaskRow["zones"][number]): HTMLElement =>
+    element("a", { href: `#${id}` }, name);
+  const [first] = zones;
   return element(
     "li",
     {},
     element(
       "div",
       {},
-      links.length === 1
-        ? links[0]
-        : opened(counted(links.length, "zone"), () => cutList(element("ul"), items(), MOST_ZONES)),
+      first !== undefined && zones.length === 1
+        ? link(first)
+        : opened(counted(zones.length, "zone"), () =>
+            cutList(element("ul"), zones, MOST_ZONES, (zone) => element("li", {}, link(zone))),
+          ),
       onPaymentPage ? element("span", { class: "badge" }, "payment pages") : undefined,
     ),
     element(
@@ -237,7 +243,9 @@ function clear(): void {
 function update(): void {
   const left = items.filter(isLeft);
   shown = order === undefined ? left : sorted(left, ({ zone }) => order?.column.key(zone), order.direction);
-  rows.show(shown);
+  body.replaceChildren();
+  const [, ...more] = cutList(body, shown, MOST_ROWS, rowOf);
+  moreRows.replaceChildren(...more.filter((each) => each !== undefined));
   const isFiltered = left.length < items.length;
   const sums = sumsOf(left);
   for (const { chart, update } of charts) update(sums[chart.id] ?? {}, filters.get(chart), isFiltered);
@@ -247,7 +255,7 @@ function update(): void {
   for (const { column, cell } of headings)
     if (column === order?.column) cell.setAttribute("aria-sort", order.direction);
     else cell.removeAttribute("aria-sort");
-  chips.replaceChildren(...chipsOf());
+  clearing.hidden = filters.size === 0 && words.length === 0;
 }
 
 /**
@@ -269,25 +277,7 @@ function sumsOf(left: readonly Item[]): Sums {
   return sums;
 }
 
-function chipsOf(): HTMLElement[] {
-  const chosen = [...filters].flatMap(([chart, bars]) => [...bars].map((bar) => ({ chart, bar })));
-  const made = chosen.map(({ chart, bar }) => {
-    const name = `${chart.title}: ${chart.bars[bar]?.[0] ?? bar}`;
-    const chip = element(
-      "button",
-      { type: "button", "aria-label": `Remove the filter ${name}` },
-      `${name} ×`,
-    );
-    chip.addEventListener("click", () => toggle(chart, bar));
-    return chip;
-  });
-  if (made.length === 0 && words.length === 0) return [];
-  const all = element("button", { type: "button" }, "Clear");
-  all.addEventListener("click", clear);
-  return [...made, all];
-}
-
-function rowOf({ zone }: Item, index: number): HTMLTableRowElement {
+function rowOf({ zone }: Item): HTMLElement {
   const cells = columns.map(({ id, text, tone }) => {
     const said = text(zone);
     const isUnread = said.startsWith("not readable");
@@ -301,7 +291,7 @@ function rowOf({ zone }: Item, index: number): HTMLTableRowElement {
       content,
     );
   });
-  return element("tr", { "aria-rowindex": index + 2 }, ...cells);
+  return element("tr", {}, ...cells);
 }
 
 /** Opens the details of the zone whose ID is in the page's URL. Without such a zone, closes any open details. */

@@ -160,12 +160,8 @@ function show(value: unknown, name = ""): readonly Child[] {
   if (items.length === 0) return ["None"];
   const objects = items.filter(isObject);
   if (objects.length === 0)
-    return cutList(
-      element("ul"),
-      items.map((item) => element("li", {}, ...show(item, name))),
-      SHOWN,
-    );
-  return objects.every(isRow) ? table(objects) : cutList(element("div"), objects.map(block), SHOWN);
+    return cutList(element("ul"), items, SHOWN, (item) => element("li", {}, ...show(item, name)));
+  return objects.every(isRow) ? table(objects) : cutList(element("div"), objects, SHOWN, block);
 }
 
 /** Shows an object's properties. Lists of objects follow the others, because they take the whole width. */
@@ -201,8 +197,9 @@ function table(objects: readonly Members[]): readonly Child[] {
     element("td", { "data-label": labelOf(name) }, ...(value === undefined ? [] : show(value, name)));
   const heads = names.map((name) => element("th", { scope: "col" }, labelOf(name)));
   const body = element("tbody");
-  const rows = objects.map((each) => element("tr", {}, ...names.map((name) => cellOf(each[name], name))));
-  const [, ...more] = cutList(body, rows, SHOWN);
+  const [, ...more] = cutList(body, objects, SHOWN, (each) =>
+    element("tr", {}, ...names.map((name) => cellOf(each[name], name))),
+  );
   return [element("table", {}, element("thead", {}, element("tr", {}, ...heads)), body), ...more];
 }
 
