@@ -47,10 +47,11 @@ module.exports = {
     "^pulumi-edgeguard/plugin$": "<rootDir>/provider/plugin.ts",
     "^edgeguard-local$": "<rootDir>/local/index.ts",
     // A third of the time of a test file that imports the SDK went into loading these, for nothing.
-    "/typescript-shim$": "<rootDir>/tests/support/on-use/typescript.js",
-    "^@npmcli/arborist$": "<rootDir>/tests/support/on-use/arborist.js",
     "/locales/index\\.cjs$": "<rootDir>/tests/support/on-use/locales.js",
     "^\\./engine/index$": "<rootDir>/tests/support/on-use/engine.js",
+    "^\\./closure/(codePaths|serializeClosure)$": "<rootDir>/tests/support/on-use/closure.js",
+    "^semver$": "<rootDir>/tests/support/on-use/semver.js",
+    "^@opentelemetry/api$": "<rootDir>/tests/support/on-use/opentelemetry.js",
     "^\\./automation$": "<rootDir>/tests/support/on-use/automation.js",
   },
   globalSetup: "<rootDir>/tests/support/announce.ts",
