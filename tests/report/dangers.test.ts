@@ -65,6 +65,11 @@ describe("the report on a namespace", () => {
       [stepOf("replace", "KvNamespace", "n", { old: data, new: { ...data, accountId: "b" } })],
     ],
     [
+      "moves to an account that only the update knows",
+      ["replace n"],
+      [stepOf("update", "KvNamespace", "n", { old: data, new: { ...data, accountId: UNKNOWN } })],
+    ],
+    [
       "an interrupted replacement left behind",
       ["irreversible n", "delete n"],
       [stepOf("delete-replaced", "KvNamespace", "n", { old: { ...data, forceDestroy: true } })],
