@@ -1,9 +1,6 @@
-import { Argument, Option, type Command } from "commander";
+import { Argument, type Command } from "commander";
 import type * as Actions from "./filter/actions";
 import type { Io } from "../terminal/io";
-import { hexId, wholeNumber } from "./option-values";
-
-const FORMATS = ["text", "json"] as const;
 
 /** Registers `edgeguard filter`, which tests a Logpush filter on log lines before you deploy it. */
 export function register(program: Command, io: Io): void {
@@ -21,28 +18,6 @@ export function register(program: Command, io: Io): void {
       "--dataset <name>",
       "check the filter against the fields of this dataset (default: the documented dataset that fits best)",
     )
-    .addOption(
-      new Option("--zone <id>", "check against the fields that the API lists for this zone")
-        .argParser(hexId)
-        .conflicts("account"),
-    )
-    .addOption(
-      new Option("--account <id>", "check against the fields that the API lists for this account").argParser(
-        hexId,
-      ),
-    )
-    .addOption(new Option("--format <format>", "format of the result").choices(FORMATS).default("text"))
-    .addOption(
-      new Option("--examples <count>", "how many example lines to show for each outcome")
-        .argParser(wholeNumber(0, 9_999))
-        .default(3),
-    )
-    .addOption(
-      new Option("--print", "write matching lines to stdout unchanged, and the counts to stderr").conflicts([
-        "format",
-        "examples",
-      ]),
-    )
     .addHelpText("after", HELP)
     .action((filter: string, lines: string, options: Actions.FilterOptions) =>
       actions().testFilterOn(io, filter, lines, options),
@@ -50,7 +25,7 @@ export function register(program: Command, io: Io): void {
 }
 
 const HELP = `
-Checks the filter's fields, operators and values the way the preview of a LogpushJob does.
+Checks the filter's fields, operators and values the way the preview of a LogpushJob does, with the fields that this version knows.
 
 Exit codes: 0 at least one line was tested, even if none passed; 1 no line could be read; 2 invalid filter or other usage error.
 

@@ -1,10 +1,7 @@
-import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { startLocalApi } from "edgeguard-local";
 import { Shell } from "./shell";
-import { BIN, ended } from "./support";
 
 /** `edgeguard filter` tests a Logpush filter before it is deployed. */
 
@@ -65,22 +62,6 @@ describe("edgeguard filter, as built", () => {
   test("reads the filter from a file and the lines from a pipe", async () => {
     expect(await bin(["@filter.json"], NDJSON)).toMatchObject({ code: 0, stdout: OUTPUT, stderr: "" });
   });
-
-  test("prints the passing lines byte for byte, and nothing else to stdout", async () => {
-    const ran = await bin([FILTER, "lines.ndjson", "--print"]);
-    expect(ran).toMatchObject({
-      code: 0,
-      stdout: `${LINES[1] ?? ""}\n${LINES[2] ?? ""}\n`,
-      stderr: "edgeguard: 2 of 4 lines pass, 2 don't.\n",
-    });
-  });
-
-  test("stops reading endless lines when nobody reads the result any more", async () => {
-    const script = `while :; do echo '${LINES[1] ?? ""}' || exit; done | "${process.execPath}" "${BIN}" filter '${FILTER}' --print | head -n 1`;
-    const ran = await ended(spawn("bash", ["-c", script], { stdio: ["ignore", "pipe", "pipe"] }));
-    expect(ran).toMatchObject({ code: 0, stdout: `${LINES[1] ?? ""}\n` });
-    expect(ran.stderr).not.toContain("edgeguard:");
-  });
 });
 
 test.each([
@@ -94,35 +75,6 @@ test.each([
   ],
 ])("edgeguard filter %s", async (_, args, input) => {
   expect(await here(args, { input })).toEqual({ code: 0, stdout: OUTPUT, stderr: "" });
-});
-
-test("edgeguard filter prints lines from a compressed file unchanged, and as many examples as --examples asks for", async () => {
-  expect((await here([FILTER, "lines.ndjson.gz", "--print"])).stdout).toBe(
-    `${LINES[1] ?? ""}\n${LINES[2] ?? ""}\n`,
-  );
-  const none = await here([FILTER, "lines.ndjson", "--examples", "0"]);
-  expect(none.stdout.trimEnd().split("\n").at(-1)).toBe("2 of 4 lines pass, 2 don't.");
-  expect((await here([FILTER, "lines.ndjson", "--examples", "1"])).stdout.match(/^ {2}line /gm)).toHaveLength(
-    2,
-  );
-});
-
-test("edgeguard filter prints the complete result as JSON", async () => {
-  const { code, stdout } = await here([FILTER, "lines.ndjson", "--format", "json"]);
-  expect({ code, result: JSON.parse(stdout) as unknown }).toMatchObject({
-    code: 0,
-    result: {
-      filter: expect.stringContaining('"value":"500"') as string,
-      operators: 5,
-      bytes: 224,
-      lines: 4,
-      passed: 2,
-      rejected: 2,
-      unreadable: 0,
-      missingFields: {},
-      examples: { passed: [{ line: 2, fields: { RayID: "b" } }, { line: 3 }], unreadable: [] },
-    },
-  });
 });
 
 test("edgeguard filter warns about lines that make the counts unreliable", async () => {
@@ -171,19 +123,6 @@ describe("edgeguard filter", () => {
       /filter\.where\.and\[1\]\.operator: "gte" is not an operator\. Did you mean "geq"\?\n$/,
     ],
     [2, "an empty group", ['{"where":{"and":[]}}', "lines.ndjson"], /filter\.where\.and: is an empty group/],
-    [
-      2,
-      "--print together with --format",
-      [FILTER, "lines.ndjson", "--print", "--format", "json"],
-      /'--print' cannot be used with option '--format/,
-    ],
-    [
-      2,
-      "--examples that isn't a number",
-      [FILTER, "--examples", "many"],
-      /Pass a whole number from 0 to 9999/,
-    ],
-    [2, "an unknown format", [FILTER, "--format", "csv"], /Allowed choices are text, json/],
   ])("exits with %i for %s", async (code, _, args, sentence) => {
     const ran = await here(args);
     expect({ code: ran.code, stdout: ran.stdout }).toEqual({ code, stdout: "" });
@@ -235,7 +174,7 @@ describe("the filter's field checks", () => {
     [
       "a field of another dataset",
       [on("QueryName"), "--dataset", "http_requests"],
-      '"QueryName" is not a field of dataset http_requests. List its fields with getLogpushFields. If the field is new, pass --zone <id> or --account <id>',
+      '"QueryName" is not a field of dataset http_requests. List its fields with getLogpushFields. If the field is newer than this version of edgeguard, update it.',
     ],
     [
       "a field that filters can't use",
@@ -247,12 +186,6 @@ describe("the filter's field checks", () => {
       [on("RayID"), "--dataset", "http_request"],
       "--dataset: http_request is not a known dataset. Did you mean http_requests?\n",
     ],
-    [
-      "--zone without --dataset",
-      [on("RayID"), "--zone", "0".repeat(32)],
-      "--zone and --account need a dataset. Pass --dataset <name>.\n",
-    ],
-    ["--zone with a domain name", [on("RayID"), "--zone", "shop.example"], "An ID has 32 hex digits."],
   ])("reject %s", async (_, args, sentence) => {
     const { code, stdout, stderr } = await here(args, { input: STATUS });
     expect({ code, stdout, stderr }).toEqual({
@@ -267,31 +200,8 @@ describe("the filter's field checks", () => {
     expect(ran).toMatchObject({
       code: 0,
       stderr:
-        "edgeguard: the fields of gateway_dns weren't checked, because this version of edgeguard doesn't list them. Pass --zone <id> or --account <id> to check them against the API.\n",
+        "edgeguard: the fields of gateway_dns weren't checked, because this version of edgeguard doesn't list them. The preview of a LogpushJob checks them against the API.\n",
     });
-  });
-
-  test("reject a field that the API doesn't list for the zone in --zone", async () => {
-    const api = await startLocalApi({
-      logpush: { fields: { http_requests: { NewField: "string", JA4: null } } },
-    });
-    try {
-      const env = { EDGEGUARD_BASE_URL: api.url, CLOUDFLARE_API_TOKEN: "local-token" };
-      const live = ["--dataset", "http_requests", "--zone", api.zones.shop];
-      const options = { input: '{"NewField":"50","JA4":"50"}', env };
-      expect(await here([on("NewField"), ...live], options)).toMatchObject({ code: 0, stderr: "" });
-      expect(await here([on("JA4"), ...live], options)).toMatchObject({
-        code: 2,
-        stderr: expect.stringContaining('"JA4" is not a field of dataset http_requests.') as string,
-      });
-      const elsewhere = ["--dataset", "audit_logs", "--zone", api.zones.shop];
-      expect(await here([on("ActionType"), ...elsewhere], options)).toMatchObject({
-        code: 2,
-        stderr: `edgeguard: zone ${api.zones.shop} has no dataset audit_logs. Check --dataset and --zone, or pass --account instead.\n`,
-      });
-    } finally {
-      await api.close();
-    }
   });
 });
 

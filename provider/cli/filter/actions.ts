@@ -4,49 +4,35 @@ import { LOGPUSH } from "../../limits/index";
 import { formatNumber } from "../../limits/workers";
 import { FilterError, parseFilter, leavesOf, type CheckedFilter } from "../../logpush/filter-read";
 import { compileFilter, sizeOf, sizeProblem, filterTree } from "../../logpush/filter-text";
-import {
-  linesOf,
-  testFilter,
-  type FilterTest,
-  type LogLine,
-  type LogLines,
-  passes,
-} from "../../logpush/test-filter";
-import { isJsonObject, parseJson, pick } from "../../basics/json";
+import { testFilter, type FilterTest, type LogLines } from "../../logpush/test-filter";
+import { parseJson, pick } from "../../basics/json";
 import { truncate } from "../../basics/words";
 import { CommandError, UsageError } from "../../terminal/errors";
 import { readText } from "../../terminal/files";
-import { hasReader, print, printToStderr, type Io } from "../../terminal/io";
-import { checkFields, type FieldOptions } from "./fields";
+import { print, printToStderr, type Io } from "../../terminal/io";
+import { checkFields } from "./fields";
 
-export interface FilterOptions extends FieldOptions {
-  readonly format: "text" | "json";
-  readonly examples: number;
-  readonly print?: true;
+export interface FilterOptions {
+  readonly dataset?: string;
 }
+
+/** How many example lines are shown for each outcome. */
+const EXAMPLES = 3;
 
 /** @throws UsageError if the filter is invalid, or CommandError if no line could be tested. */
 export async function testFilterOn(
   io: Io,
   given: string,
   file: string,
-  { format, examples, print: printing, ...fields }: FilterOptions,
+  { dataset }: FilterOptions,
 ): Promise<void> {
   const filter = parseArgument(await filterText(io, given));
-  await checkFields(io, filter, fields);
+  checkFields(io, filter, dataset);
   const text = compileFilter(filter);
-  const lines = sourceOf(io, file);
-  const result = await testFilter(text, printing === true ? printPassing(io, filter, lines) : lines, {
-    examples,
-  });
-  if (!hasReader(io)) return; // The rest of the lines wasn't read, so the counts would be wrong.
+  const result = await testFilter(text, sourceOf(io, file), { examples: EXAMPLES });
   assertReadable(result);
   warn(io, filter, result);
-  if (printing === true) printToStderr(io, `edgeguard: ${counts(result)}`);
-  else if (format === "json") {
-    const all = { filter: text, ...sizeOf(filter), ...result };
-    await print(io, `${JSON.stringify(all, undefined, 2)}\n`);
-  } else await print(io, formatResult(filter, text, result));
+  await print(io, formatResult(filter, text, result));
 }
 
 async function filterText(io: Io, given: string): Promise<string> {
@@ -78,17 +64,6 @@ function sourceOf(io: Io, file: string): LogLines {
   if (io.stdin.isTTY === true)
     throw new UsageError("no log lines to test. Pass an NDJSON file, or pipe one in.");
   return io.stdin;
-}
-
-/** Yields every line, and prints the ones that match the filter, as long as anyone reads them. */
-async function* printPassing(io: Io, filter: CheckedFilter, lines: LogLines): AsyncGenerator<LogLine> {
-  for await (const line of linesOf(lines)) {
-    if (!hasReader(io)) return;
-    yield line;
-    if (typeof line !== "string") continue;
-    const fields = parseJson(line);
-    if (isJsonObject(fields) && passes(filter, fields)) await print(io, `${line}\n`);
-  }
 }
 
 function assertReadable({ lines, unreadable, examples }: FilterTest): void {
