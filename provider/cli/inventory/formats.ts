@@ -10,10 +10,9 @@ import type {
   RequirementStanding,
 } from "../../page-shield/inventory/model";
 import { inTable, markdown, unlinked, value, words, type Phrase } from "../../report/phrase";
-import { span } from "../../basics/markdown";
 import { schemaUrl } from "../../basics/published";
-import { pluralize } from "../../basics/words";
-import { toCsv, type Cell } from "../../terminal/csv";
+import { applying, pluralize } from "../../basics/words";
+import { toCsv } from "../../terminal/csv";
 
 export type Format = "text" | "markdown" | "json" | "csv";
 
@@ -90,91 +89,102 @@ function toText(check: InventoryCheck): string {
           : `${each.kind}: ${each.url}${zone(each)} ${each.message}`,
       ),
     ),
-    ...list("Notices", noticesByKind(notices)),
+    ...list("Notices", noticeLines(notices)),
     contentLine(check),
   ]
     .join("\n\n")
     .concat("\n");
 }
 
-const SHOWN_NOTICES = 5;
+const SHOWN_NOTICES = 10;
 
-/** Lists only the first notices of each kind, because every entry in an inventory may have the same notice. */
-function noticesByKind(notices: readonly InventoryNotice[]): string[] {
-  return [...new Set(notices.map(({ kind }) => kind))].flatMap((kind) => {
-    const all = notices.filter((notice) => notice.kind === kind);
-    const more = all.length - SHOWN_NOTICES;
-    return [
-      ...all
-        .slice(0, SHOWN_NOTICES)
-        .map(({ script, line, message }) => `${kind}: ${script} (line ${line}): ${message}`),
-      ...(more > 0 ? [`${kind}: ${more} more; use --format json to see all of them`] : []),
-    ];
-  });
+/** Lists only the first notices, because every entry in an inventory may have the same one. */
+function noticeLines(notices: readonly InventoryNotice[]): string[] {
+  const more = notices.length - SHOWN_NOTICES;
+  return applying(
+    ...notices
+      .slice(0, SHOWN_NOTICES)
+      .map(({ kind, script, line, message }) => `${kind}: ${script} (line ${line}): ${message}`),
+    more > 0 && `${more} more; use --format json to see all of them`,
+  );
 }
 
-function toMarkdown(check: InventoryCheck): string {
-  const { checkedAt, inventory, seen, zones, findings, notices, scripts, requirements } = check;
+/** A part of the evidence. Markdown shows it as a table; in CSV, all tables are one. */
+interface Table {
+  /** The heading in Markdown. */
+  readonly title: string;
+  /** What a row is, for CSV. */
+  readonly record: string;
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly Phrase[])[];
+}
+
+function tablesOf(check: InventoryCheck): readonly Table[] {
+  const { inventory, seen, zones, findings, notices, scripts, requirements } = check;
   return [
-    "# Script inventory",
-    `Checked at ${checkedAt}. ${markdown(unlinked(summary(check)))}`,
-    table(
-      ["digest", "SHA-256"],
-      [
-        [unlinked(`the inventory, ${inventory.file}`), value(inventory.sha256)],
-        [words("what was seen"), value(seen.sha256)],
+    {
+      title: "Basis",
+      record: "basis",
+      head: ["subject", "value"],
+      rows: [
+        [unlinked(`SHA-256 of the inventory, ${inventory.file}`), value(inventory.sha256)],
+        [words("SHA-256 of what was seen"), value(seen.sha256)],
+        [words("findings"), words(judgedByLine(check))],
       ],
-    ),
-    "## Findings",
-    judgedByLine(check),
-    bullets(
-      findings.map(
-        (each) => `**${each.kind}** ${span(each.url ?? each.zoneId)} ${markdown(unlinked(each.message))}`,
-      ),
-    ),
-    "## Notices",
-    bullets(notices.map(noticeLine)),
-    "## What this check evidences",
-    "Results by PCI DSS 4.0.1 element, for an assessor to review.",
-    table(
-      ["requirement", "element", "scope", "standing", "why"],
-      requirements.map(({ requirement, element, scope, standing, why }) =>
+    },
+    {
+      title: "Findings",
+      record: "finding",
+      head: ["finding", "zone", "script", "message"],
+      rows: findings.map(({ kind, zoneId, url, message }) => [
+        words(kind),
+        value(zoneId),
+        valueOf(url),
+        unlinked(message),
+      ]),
+    },
+    {
+      title: "Notices",
+      record: "notice",
+      head: ["notice", "entry", "message"],
+      rows: notices.map(({ kind, message, ...entry }) => [words(kind), entryOf(entry), unlinked(message)]),
+    },
+    {
+      title: "What this check evidences of PCI DSS 4.0.1, for an assessor to review",
+      record: "requirement",
+      head: ["requirement", "element", "scope", "standing", "why"],
+      rows: requirements.map(({ requirement, element, scope, standing, why }) =>
         [requirement, element, scope, STANDING[standing], why].map(unlinked),
       ),
-    ),
-    "## Zones",
-    table(
-      ["zone", "scripts", "problem"],
-      zones.map(({ zoneId, scripts, problem }) => [
+    },
+    {
+      title: "Zones",
+      record: "zone",
+      head: ["zone", "scripts", "problem"],
+      rows: zones.map(({ zoneId, scripts: count, problem = "" }) => [
         value(zoneId),
-        words(String(scripts)),
-        unlinked(problem ?? ""),
+        words(String(count)),
+        unlinked(problem),
       ]),
-    ),
-    "## Scripts",
-    contentLine(check),
-    table(
-      ["script", "seen on", "score", "approval", "content", "justification", "owner", "approved by", "entry"],
-      scripts.map(scriptRow),
-    ),
-  ]
-    .join("\n\n")
-    .concat("\n");
+    },
+    { title: `Scripts. ${contentLine(check)}`, record: "script", head: SCRIPT, rows: scripts.map(scriptRow) },
+  ];
 }
 
-function noticeLine({ kind, script, line, message }: InventoryNotice): string {
-  return `**${kind}** ${span(script)} (line ${line}): ${markdown(unlinked(message))}`;
-}
-
-function bullets(lines: readonly string[]): string {
-  return lines.length === 0 ? "None." : lines.map((line) => `- ${line}`).join("\n");
-}
-
-function table(head: readonly string[], rows: readonly (readonly Phrase[])[]): string {
-  if (rows.length === 0) return "None.";
-  const row = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
-  return [row(head), row(head.map(() => "---")), ...rows.map((cells) => row(cells.map(inTable)))].join("\n");
-}
+const SCRIPT = [
+  "script",
+  "zone",
+  "seen on",
+  "score",
+  "threats",
+  "approval",
+  "content",
+  "hash",
+  "entry",
+  "justification",
+  "owner",
+  "approved by",
+];
 
 function scriptRow({ seen, entry, approval, content, threat }: CheckedScript): Phrase[] {
   const approved = [
@@ -184,109 +194,51 @@ function scriptRow({ seen, entry, approval, content, threat }: CheckedScript): P
   ];
   return [
     value(seen.url),
+    value(seen.zoneId),
     unlinked(seen.pages.join(", ")),
     words(seen.score === undefined ? "" : String(seen.score)),
+    unlinked(seen.threats.join(", ")),
     words(threat === undefined ? approval : `${approval}, ${threat}`),
     unlinked(seen.fetchedAt === undefined ? content : `${content}, fetched ${seen.fetchedAt.slice(0, 10)}`),
+    valueOf(seen.hashes.join(" ")),
+    entry === undefined ? words("") : entryOf(entry),
     unlinked(entry?.justification ?? ""),
     unlinked(entry?.owner ?? ""),
     unlinked(approved.filter(Boolean).join(", ")),
-    unlinked(entry === undefined ? "" : `line ${entry.line}: ${entry.script}`),
   ];
 }
 
-const COLUMNS = [
-  "checked_at",
-  "record",
-  "subject",
-  "standing",
-  "why",
-  "zone",
-  "pages",
-  "score",
-  "first_seen",
-  "last_seen",
-  "content",
-  "fetched",
-  "expected_hash",
-  "seen_hash",
-  "entry",
-  "justification",
-  "owner",
-  "approved_by",
-  "approved_on",
-  "approved_until",
-] as const;
+function entryOf({ line, script }: { readonly line: number; readonly script: string }): Phrase {
+  return unlinked(`line ${line}: ${script}`);
+}
 
-type Row = Partial<Record<(typeof COLUMNS)[number], Cell>>;
+const valueOf = (text = ""): Phrase => (text === "" ? words("") : value(text));
+
+function toMarkdown(check: InventoryCheck): string {
+  const row = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
+  const parts = tablesOf(check).flatMap(({ title, head, rows }) => [
+    `## ${title}`,
+    rows.length === 0
+      ? "None."
+      : [row(head), row(head.map(() => "---")), ...rows.map((cells) => row(cells.map(inTable)))].join("\n"),
+  ]);
+  const start = `Checked at ${check.checkedAt}. ${markdown(unlinked(summary(check)))}`;
+  return ["# Script inventory", start, ...parts].join("\n\n").concat("\n");
+}
 
 /** Formats everything as one table. The column `record` says what kind of row it is. */
 function toTable(check: InventoryCheck): string {
-  const { checkedAt, inventory, seen, zones, findings, notices, scripts, requirements } = check;
-  const rows: Row[] = [
-    { record: "digest", subject: inventory.file, standing: "inventory", why: `sha256 ${inventory.sha256}` },
-    { record: "digest", subject: "[.scripts[].seen]", standing: "seen", why: `sha256 ${seen.sha256}` },
-    {
-      record: "settings",
-      subject: "findings",
-      standing: `threshold ${check.judgedBy.threshold}, ${pluralize(check.judgedBy.expiringDays, "day")}`,
-      why: judgedByLine(check),
-    },
-    ...requirements.map(({ requirement, element, scope, standing, why }): Row => ({
-      record: "requirement",
-      subject: `${requirement}: ${element} (${scope})`,
-      standing: STANDING[standing],
-      why,
-    })),
-    ...zones.map(({ zoneId, scripts, problem }): Row => ({
-      record: "zone",
-      subject: zoneId,
-      standing: problem === undefined ? pluralize(scripts, "script") : "problem",
-      why: problem,
-      zone: zoneId,
-    })),
-    ...findings.map(({ kind, zoneId, url, message }): Row => ({
-      record: "finding",
-      subject: url ?? zoneId,
-      standing: kind,
-      why: message,
-      zone: zoneId,
-    })),
-    ...notices.map(({ kind, script, line, message }): Row => ({
-      record: "notice",
-      subject: script,
-      standing: kind,
-      why: message,
-      entry: `line ${line}: ${script}`,
-    })),
-    ...scripts.map(scriptCells),
-  ];
+  const tables = tablesOf(check);
+  const columns = [...new Set(tables.flatMap(({ head }) => head))];
+  const text = (cell: Phrase | undefined): string | undefined => cell?.format(String, String);
   return toCsv(
-    COLUMNS,
-    rows.map((row) => COLUMNS.map((name) => (name === "checked_at" ? checkedAt : row[name]))),
+    ["checked at", "record", ...columns],
+    tables.flatMap(({ record, head, rows }) =>
+      rows.map((cells) => [
+        check.checkedAt,
+        record,
+        ...columns.map((column) => text(cells[head.indexOf(column)])),
+      ]),
+    ),
   );
-}
-
-function scriptCells({ seen, entry, approval, content, threat }: CheckedScript): Row {
-  return {
-    record: "script",
-    subject: seen.url,
-    standing: threat === undefined ? approval : `${approval}, ${threat}`,
-    why: seen.threats.length === 0 ? undefined : `threat lists: ${seen.threats.join(", ")}`,
-    zone: seen.zoneId,
-    pages: seen.pages.join(" "),
-    score: seen.score,
-    first_seen: seen.firstSeenAt,
-    last_seen: seen.lastSeenAt,
-    content,
-    fetched: seen.fetchedAt,
-    expected_hash: entry?.expectedHash,
-    seen_hash: seen.hashes.join(" "),
-    entry: entry && `line ${entry.line}: ${entry.script}`,
-    justification: entry?.justification,
-    owner: entry?.owner,
-    approved_by: entry?.approvedBy,
-    approved_on: entry?.approvedOn,
-    approved_until: entry?.approvedUntil,
-  };
 }
