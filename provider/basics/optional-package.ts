@@ -15,3 +15,19 @@ function resolveFrom(name: string, paths: string[]): string | undefined {
     return undefined;
   }
 }
+
+const LOCAL = "edgeguard-local";
+
+/**
+ * Loads `edgeguard-local`, which is optional.
+ *
+ * @param needs what needs it, such as `--local`.
+ * @throws Error if the version of this package isn't installed.
+ */
+export function loadLocal<T>(needs: string, folder: string, isFit: (module: unknown) => module is T): T {
+  const module = loadOptional(LOCAL, [__dirname, folder]);
+  if (isFit(module)) return module;
+  throw new Error(
+    `${needs} needs the package ${LOCAL} in the version of pulumi-edgeguard, which isn't installed here. Run "npm install --save-dev ${LOCAL}".`,
+  );
+}

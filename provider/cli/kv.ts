@@ -106,7 +106,7 @@ function registerBulk(kv: Command, io: Io): void {
     .description("write the entries from a file; the namespace's other keys stay")
     .argument(
       "<FILENAME>",
-      "JSON: an array of { key, value, metadata?, expiration?, expiration_ttl?, base64? }; - for stdin",
+      "JSON: an array of { key, value, metadata?, expiration?, expiration_ttl?, base64? }",
     )
     .option("--dry-run", "check and count without sending anything")
     .addHelpText("after", example("kv bulk put catalog.json --binding CATALOG --dry-run"))
@@ -125,7 +125,7 @@ function registerBulk(kv: Command, io: Io): void {
     .action((file: string, options: KvOptions) => bulks().deleteBulk(io, file, options));
 }
 
-const KEYS_FILE = "JSON: an array of keys, the output of key list, or a file for bulk put; - for stdin";
+const KEYS_FILE = "JSON: an array of keys, the output of key list, or a file for bulk put";
 
 /** Adds the options that say where the project and its account are. */
 function inProject(command: Command): Command {
@@ -136,7 +136,10 @@ function inProject(command: Command): Command {
       "the account; default: account_id in the configuration file, else CLOUDFLARE_ACCOUNT_ID, else the token's only account",
       hexId,
     )
-    .option("--config <path>", "the configuration file; default: the nearest wrangler.toml, .json or .jsonc");
+    .option(
+      "--config <path>",
+      "the configuration file; default: the nearest wrangler.json, .jsonc or .toml, in this order",
+    );
 }
 
 /** Adds the options for commands on one namespace. */

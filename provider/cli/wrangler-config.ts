@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import { basename, extname, join, relative, resolve } from "node:path";
+import { extname, join, relative, resolve } from "node:path";
 import { parse as parseJson, printParseErrorCode, type ParseError } from "jsonc-parser";
 // Its types are ESM-only, although it can be required.
 import type * as Toml from "smol-toml" with { "resolution-mode": "import" };
@@ -8,7 +8,7 @@ import { nearest } from "../basics/nearest";
 import { ownMember } from "../basics/json";
 import { CommandError } from "../terminal/errors";
 import { foldersFrom, placeIn, unreadable } from "../terminal/files";
-import { printToStderr, type Io } from "../terminal/io";
+import type { Io } from "../terminal/io";
 
 /**
  * The parts of a Worker's configuration file that relate to Workers KV.
@@ -143,17 +143,9 @@ function meant(word: string, names: readonly string[]): string {
 }
 
 function find(io: Io): string | undefined {
-  for (const folder of foldersFrom(io.cwd)) {
-    const [first, ...more] = NAMES.map((name) => join(folder, name)).filter((path) => existsSync(path));
-    if (first === undefined) continue;
-    if (more.length > 0)
-      printToStderr(
-        io,
-        `edgeguard: using ${basename(first)}, not ${more.map((path) => basename(path)).join(" or ")} next to it. Pass --config to use another file.`,
-      );
-    return first;
-  }
-  return undefined;
+  return [...foldersFrom(io.cwd)]
+    .flatMap((folder) => NAMES.map((name) => join(folder, name)))
+    .find((path) => existsSync(path));
 }
 
 function read(path: string, name: string): string {

@@ -1,4 +1,4 @@
-import { loadOptional } from "../basics/optional-package";
+import { loadLocal } from "../basics/optional-package";
 import { isJsonObject } from "../basics/json";
 import type { ApiAddress } from "./mocks";
 
@@ -31,8 +31,6 @@ export interface TestApi extends ApiAddress {
   close(): Promise<void>;
 }
 
-const PACKAGE = "edgeguard-local";
-
 /**
  * Starts a local API for a test: it behaves like Cloudflare's, keeps its state in memory and listens on this machine
  * only.
@@ -59,16 +57,7 @@ const PACKAGE = "edgeguard-local";
  * @throws If the package `edgeguard-local` isn't installed.
  */
 export async function startLocalApi(): Promise<TestApi> {
-  const module = loadOptional(PACKAGE, [__dirname, process.cwd()]);
-  if (module === undefined)
-    throw new Error(
-      `startLocalApi needs the package ${PACKAGE}, which isn't installed here. Run "npm install --save-dev ${PACKAGE}".`,
-    );
-  if (!isLocalPackage(module))
-    throw new Error(
-      `startLocalApi needs a newer version of the package ${PACKAGE}. Install the same version as pulumi-edgeguard.`,
-    );
-  return await module.startLocalApi();
+  return await loadLocal("startLocalApi", process.cwd(), isLocalPackage).startLocalApi();
 }
 
 /** The part of the package `edgeguard-local` that's used here. */

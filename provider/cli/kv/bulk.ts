@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { remove, upload, type BulkOutcome } from "../../kv/bulk";
 import { readCatalog, type Catalog, type Row, type Source } from "../../kv/catalog";
 import { quoteKey, declaredValueOf } from "../../kv/entry";
@@ -11,15 +12,11 @@ import { confirm } from "../../terminal/confirm";
 import { CommandError, InterruptedError, UnfinishedError } from "../../terminal/errors";
 import { printArray, printToStderr, type Io } from "../../terminal/io";
 import { ProgressLine } from "../../terminal/status-line";
-import { readKeys, withInputFile, type InputFile } from "./files";
+import { readKeys } from "./files";
 import { titleOf } from "./namespace";
 import { onNamespace, targetOf, type KvOptions, type NamespaceSession } from "./session";
 
-export async function putBulk(io: Io, argument: string, options: KvOptions): Promise<void> {
-  await withInputFile(io, argument, (file) => putEntries(io, file, options));
-}
-
-async function putEntries(io: Io, file: InputFile, options: KvOptions): Promise<void> {
+export async function putBulk(io: Io, name: string, options: KvOptions): Promise<void> {
   const target = targetOf(io, options);
   const begun = performance.now();
   const work = async (checked: Checked): Promise<void> => {
@@ -28,7 +25,7 @@ async function putEntries(io: Io, file: InputFile, options: KvOptions): Promise<
     const left = expired === 0 ? "" : `, skipped ${pluralize(expired, "entry")} that had expired`;
     if (options.dryRun === true) {
       const found = `${pluralize(rows.length, "entry")} to write, ${formatNumber(catalog.bytes)} bytes of values in total${left}`;
-      printToStderr(io, `edgeguard: ${file.name} is valid: ${found}. Nothing was sent to ${target.name}.`);
+      printToStderr(io, `edgeguard: ${name} is valid: ${found}. Nothing was sent to ${target.name}.`);
       return;
     }
     const stop = io.interrupted();
@@ -43,12 +40,12 @@ async function putEntries(io: Io, file: InputFile, options: KvOptions): Promise<
     };
     await onNamespace(io, options, write, { target, writes: true, closing: stop });
   };
-  await withEntries(new FileSource(file), work);
+  await withEntries(new FileSource({ path: resolve(io.cwd, name), name }), work);
 }
 
 /** Prints entries in the format of `bulk put`, so that they can be written elsewhere. */
 export async function getBulk(io: Io, argument: string, options: KvOptions): Promise<void> {
-  const keys = await withInputFile(io, argument, readKeys);
+  const keys = await readKeys(io, argument);
   await onNamespace(io, options, async ({ ctx, accountId, namespaceId, name }) => {
     const missing = new Set(keys);
     const found = readValues(ctx, { accountId, namespaceId, keys });
@@ -73,7 +70,7 @@ export async function getBulk(io: Io, argument: string, options: KvOptions): Pro
 }
 
 export async function deleteBulk(io: Io, argument: string, options: KvOptions): Promise<void> {
-  const keys = await withInputFile(io, argument, readKeys);
+  const keys = await readKeys(io, argument);
   if (keys.length === 0) {
     printToStderr(io, `edgeguard: ${argument} has no keys; nothing was deleted.`);
     return;

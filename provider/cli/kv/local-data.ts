@@ -1,5 +1,5 @@
 import { dirname, join, resolve } from "node:path";
-import { loadOptional } from "../../basics/optional-package";
+import { loadLocal } from "../../basics/optional-package";
 import { isJsonObject } from "../../basics/json";
 import { CommandError } from "../../terminal/errors";
 import type { Io } from "../../terminal/io";
@@ -20,8 +20,6 @@ interface LocalPackage {
 
 /** The default of `--persist-to`: a directory next to the configuration file. */
 const DEFAULT_FOLDER = ".edgeguard/local-api";
-
-const PACKAGE = "edgeguard-local";
 
 interface LocalDataRequest {
   /** The value of `--persist-to`. */
@@ -48,7 +46,7 @@ export async function openLocalData(
   io: Io,
   { folder: given, beside, namespaceId, title, begin }: LocalDataRequest,
 ): Promise<LocalData> {
-  const local = load(io);
+  const local = loadLocal("--local", io.cwd, isLocalPackage);
   const folder =
     given === undefined
       ? join(beside === undefined ? io.cwd : dirname(beside), DEFAULT_FOLDER)
@@ -72,18 +70,6 @@ export async function openLocalData(
     if (error instanceof Error && error.name === "LocalApiStartError") throw new CommandError(error.message);
     throw error;
   }
-}
-
-function load(io: Io): LocalPackage {
-  const module = loadOptional(PACKAGE, [__dirname, io.cwd]);
-  if (module === undefined)
-    throw new CommandError(
-      `--local needs the package ${PACKAGE}, which is not installed here. Run "npm install --save-dev ${PACKAGE}".`,
-    );
-  if (isLocalPackage(module)) return module;
-  throw new CommandError(
-    `--local needs a newer version of the package ${PACKAGE}. Install the same version as pulumi-edgeguard.`,
-  );
 }
 
 function isLocalPackage(module: unknown): module is LocalPackage {
