@@ -13,20 +13,15 @@ import type { Head, Zone } from "./model";
  */
 export async function writeHtml(out: Writable, head: Head, zones: AsyncIterable<Zone>): Promise<void> {
   const { before, after } = shell();
-  let part = `${before}${dataBlock("head", embedded(head))}${ZONES_START}`;
+  await write(out, `${before}${dataBlock("head", embedded(head))}${ZONES_START}`);
   let separator = "";
   for await (const zone of zones) {
-    part += `${separator}${embedded(zone)}`;
+    await write(out, `${separator}${embedded(zone)}`);
     separator = ",\n";
-    if (part.length < PART_CHARACTERS) continue;
-    await write(out, part);
-    part = "";
   }
-  await write(out, `${part}${ZONES_END}${after}`);
+  await write(out, `${ZONES_END}${after}`);
 }
 
-/** The number of characters per write. */
-const PART_CHARACTERS = 64 * 1024;
 const ZONES_START = '<script type="application/json" id="zones">[\n';
 const ZONES_END = "\n]</script>\n";
 

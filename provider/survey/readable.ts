@@ -38,7 +38,9 @@ const REASONS: Readonly<Record<NotReadable["notReadable"], (what: string) => str
   failed: (what) => what,
 };
 
+export const NOT_READABLE = "not readable";
+
 /** Returns the text for a cell that couldn't be read, such as "not readable: missing permission Page Shield Read". */
 export function notReadableText({ notReadable: why, what }: NotReadable): string {
-  return `not readable: ${REASONS[why](what)}`;
+  return `${NOT_READABLE}: ${REASONS[why](what)}`;
 }

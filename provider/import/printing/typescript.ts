@@ -17,14 +17,10 @@ export function typescriptProgram(program: Program): string {
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 }
 
-/** The functions from this package that arguments may call. */
-const EXPORTS = ["destination", "filter"];
-
 function importsText({ surface, resources, uses, secrets }: Program): string {
   const classes = new Set(resources.map(({ type }) => type));
-  const functions = new Set(
-    [...uses].flatMap((use) => EXPORTS.find((name) => use.split(".")[0] === name) ?? []),
-  );
+  // The only function that arguments call.
+  const functions = [...uses].some((use) => use.startsWith("destination.")) ? ["destination"] : [];
   const names = [...classes, ...functions].sort((a, b) => a.localeCompare(b, "en"));
   return [
     ...(secrets.length > 0 ? ['import * as pulumi from "@pulumi/pulumi";'] : []),

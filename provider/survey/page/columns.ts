@@ -1,6 +1,6 @@
 import type { Head, Zone } from "../model";
 import { deploymentsIn, exceptionCount, isOn, isWhole, mostBehind, protectionOf } from "../protection";
-import { textOf, valueOf } from "../readable";
+import { NOT_READABLE, textOf, valueOf } from "../readable";
 import { amount, capitalized, counted, spelled } from "./cells";
 import { TASK_WORDS, type Tone } from "./charts";
 import type { SortKey } from "./rows";
@@ -11,7 +11,8 @@ export interface Column {
   readonly title: string;
   readonly text: (zone: Zone) => string;
   readonly tone?: (zone: Zone) => Tone;
-  readonly key: (zone: Zone) => SortKey;
+  /** By default, the text. */
+  readonly key?: (zone: Zone) => SortKey;
   /** Whether sorting starts with the highest values, such as the most scripts or failing jobs. */
   readonly highestFirst?: true;
 }
@@ -21,11 +22,8 @@ export function nameOf(zone: Zone): string {
   return valueOf(zone.name) ?? zone.id;
 }
 
-const READINESS = ["ready", "blocked", "notCounted", "underWay", "done", "retired"];
-const PLANS = ["free", "pro", "business", "enterprise"];
-
 const COLUMNS: readonly Column[] = [
-  { id: "name", title: "Zone", text: nameOf, key: (zone) => nameOf(zone).toLowerCase() },
+  { id: "name", title: "Zone", text: nameOf },
   {
     id: "plan",
     title: "Plan",
@@ -33,7 +31,6 @@ const COLUMNS: readonly Column[] = [
       const state = valueOf(status) ?? "active";
       return `${textOf(plan, capitalized)}${state === "active" ? "" : `, ${state}`}`;
     },
-    key: ({ plan }) => rankIn(PLANS, valueOf(plan)),
   },
   {
     id: "tasks",
@@ -57,10 +54,6 @@ const COLUMNS: readonly Column[] = [
     title: "Page Shield",
     text: ({ pageShield }) => textOf(pageShield, ({ enabled }) => (enabled ? "On" : "Off")),
     tone: ({ pageShield }) => (valueOf(pageShield)?.enabled === false ? "warn" : undefined),
-    key: ({ pageShield }) => {
-      const value = valueOf(pageShield);
-      return value === undefined ? undefined : Number(value.enabled);
-    },
   },
   {
     id: "policies",
@@ -134,10 +127,6 @@ const COLUMNS: readonly Column[] = [
               .join(", "),
       ),
     tone: ({ owasp }) => (["off", "perhaps"].includes(valueOf(owasp)?.state ?? "") ? "warn" : undefined),
-    key: ({ owasp }) => {
-      const value = valueOf(owasp);
-      return value === undefined ? undefined : value.state === "off" ? 0 : (value.paranoiaLevel ?? 0.5);
-    },
   },
   {
     id: "migration",
@@ -145,7 +134,6 @@ const COLUMNS: readonly Column[] = [
     text: ({ migration }) => textOf(migration, ({ readiness }) => spelled(readiness)),
     tone: ({ migration }) =>
       ["ready", "blocked"].includes(valueOf(migration)?.readiness ?? "") ? "warn" : undefined,
-    key: ({ migration }) => rankIn(READINESS, valueOf(migration)?.readiness),
   },
   {
     id: "jobs",
@@ -187,12 +175,10 @@ const MANAGED: Column = {
 /** Returns the columns for which this survey has data. */
 export function columnsOf({ accounts, stacks }: Head): readonly Column[] {
   const names = new Map(accounts.map(({ id, name }) => [id, name ?? id]));
-  const accountOf = ({ accountId }: Zone): string => textOf(accountId, (id) => names.get(id) ?? id);
   const account: Column = {
     id: "account",
     title: "Account",
-    text: accountOf,
-    key: (zone) => (valueOf(zone.accountId) === undefined ? undefined : accountOf(zone).toLowerCase()),
+    text: ({ accountId }) => textOf(accountId, (id) => names.get(id) ?? id),
   };
   return [
     ...COLUMNS.slice(0, 1),
@@ -207,8 +193,9 @@ function listed(parts: readonly string[]): string {
   return parts.length === 0 ? "None" : parts.join(", ");
 }
 
-/** Returns a value's position in a list. Unknown values come last. */
-function rankIn(words: readonly string[], word: string | undefined): number | undefined {
-  if (word === undefined) return undefined;
-  return words.includes(word) ? words.indexOf(word) : words.length;
+/** Returns what a column sorts a zone by. What isn't readable is unknown. */
+export function sortKeyOf({ key, text }: Column, zone: Zone): SortKey {
+  if (key !== undefined) return key(zone);
+  const shown = text(zone).toLowerCase();
+  return shown.startsWith(NOT_READABLE) ? undefined : shown;
 }

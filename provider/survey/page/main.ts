@@ -1,9 +1,10 @@
 import { add } from "../counts";
 import { EqualTasks, linesOf, type TaskRow } from "../equal-tasks";
 import type { Head, Zone } from "../model";
+import { NOT_READABLE } from "../readable";
 import { amount, counted, timeOf } from "./cells";
 import { CHARTS, TASK_WORDS, type Chart } from "./charts";
-import { columnsOf, nameOf, type Column } from "./columns";
+import { columnsOf, nameOf, sortKeyOf, type Column } from "./columns";
 import { cutList, element, opened, type Child } from "./dom";
 import { accountPart, codeBlock, zonePart } from "./part";
 import { matches, searchable, sorted, wordsOf, type Direction } from "./rows";
@@ -242,7 +243,10 @@ function clear(): void {
 /** Shows the zones that match the filters, in the chosen order. */
 function update(): void {
   const left = items.filter(isLeft);
-  shown = order === undefined ? left : sorted(left, ({ zone }) => order?.column.key(zone), order.direction);
+  shown =
+    order === undefined
+      ? left
+      : sorted(left, ({ zone }) => order && sortKeyOf(order.column, zone), order.direction);
   body.replaceChildren();
   const [, ...more] = cutList(body, shown, MOST_ROWS, rowOf);
   moreRows.replaceChildren(...more.filter((each) => each !== undefined));
@@ -280,7 +284,7 @@ function sumsOf(left: readonly Item[]): Sums {
 function rowOf({ zone }: Item): HTMLElement {
   const cells = columns.map(({ id, text, tone }) => {
     const said = text(zone);
-    const isUnread = said.startsWith("not readable");
+    const isUnread = said.startsWith(NOT_READABLE);
     const content =
       id === "name"
         ? element("a", { href: `#${zone.id}`, title: said }, said)
