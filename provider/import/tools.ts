@@ -1,20 +1,9 @@
 import { existsSync } from "node:fs";
 import { join, relative } from "node:path";
 import type * as Prettier from "prettier";
+import { loadOptional } from "../basics/optional-package";
 import { foldersFrom } from "../terminal/files";
 import { PACKAGES, PLUGIN, type Target } from "./target";
-
-/** Loads prettier from the output directory, the working directory, or this package's own dependencies. */
-function loadPrettier(folders: readonly string[]): typeof Prettier | undefined {
-  let path: string;
-  try {
-    path = require.resolve("prettier", { paths: [...folders, __dirname] });
-  } catch {
-    return undefined;
-  }
-  // eslint-disable-next-line @typescript-eslint/no-require-imports -- an optional peer, found where the user has it
-  return require(path) as typeof Prettier;
-}
 
 /**
  * Formats the text with prettier and the project's settings. If that fails, returns the text unchanged, with the
@@ -25,7 +14,8 @@ export async function format(
   file: string,
   folders: readonly string[],
 ): Promise<{ readonly text: string; readonly unformatted?: string }> {
-  const prettier = loadPrettier(folders);
+  // An optional peer: the output directory's, the working directory's, or this package's own.
+  const prettier = loadOptional("prettier", [...folders, __dirname]) as typeof Prettier | undefined;
   if (prettier === undefined) return { text, unformatted: "prettier is not installed here" };
   try {
     const options = await prettier.resolveConfig(file);

@@ -131,7 +131,7 @@ function readLine(given: LogLine): JsonObject | string {
 }
 
 /** Yields the lines of any source. */
-export async function* linesOf(lines: LogLines): AsyncGenerator<LogLine, void, undefined> {
+async function* linesOf(lines: LogLines): AsyncGenerator<LogLine, void, undefined> {
   if (typeof lines === "string") yield* linesOfFile(lines);
   else if ("pipe" in lines) yield* split(lines);
   else {

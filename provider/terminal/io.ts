@@ -36,7 +36,7 @@ export function processIo(): Io {
 const unread = new WeakSet<Writable>();
 
 /** Whether anyone still reads the result. */
-export function hasReader({ stdout }: Io): boolean {
+function hasReader({ stdout }: Io): boolean {
   return !unread.has(stdout);
 }
 
