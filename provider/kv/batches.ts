@@ -72,7 +72,7 @@ const FLAG = ',"base64":true';
  * Whether text takes fewer bytes as base64. JSON escapes a control character as six bytes, so a value full of them
  * would exceed the request size limit.
  */
-export function isShorterAsBase64(text: string): boolean {
+function isShorterAsBase64(text: string): boolean {
   return NEEDS_ESCAPING.test(text) && bytesAsBase64(Buffer.byteLength(text)) < textBytes(text);
 }
 
@@ -106,14 +106,8 @@ export class Body {
   }
 
   add(entry: Entry): void {
-    this.#separate();
+    if (this.#at > 1) this.#at += this.#bytes.write(",", this.#at);
     this.#at += this.#bytes.write(JSON.stringify(toRequest(entry)), this.#at);
-  }
-
-  /** Adds an entry that's already JSON. */
-  addText(from: Buffer, start: number, end: number): void {
-    this.#separate();
-    this.#at += from.copy(this.#bytes, this.#at, start, end);
   }
 
   /** @throws RangeError if the sizes were wrong, because uninitialized bytes must never be sent. */
@@ -122,9 +116,5 @@ export class Body {
     if (written !== this.#bytes.length)
       throw new RangeError(`expected a body of ${this.#bytes.length} bytes but wrote ${written}`);
     return this.#bytes;
-  }
-
-  #separate(): void {
-    if (this.#at > 1) this.#at += this.#bytes.write(",", this.#at);
   }
 }

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
-import { entryBytes, isShorterAsBase64, type Body } from "./batches";
+import { entryBytes, type Body } from "./batches";
 import {
   checkEntry,
   isExpired,
@@ -8,7 +8,6 @@ import {
   recordOf,
   type Entry,
   type EntryDefaults,
-  type EntryText,
   type RawEntry,
   type Place,
   type RecordedEntry,
@@ -74,8 +73,6 @@ export interface Row extends RecordedEntry {
   /** The byte offset in the file at which the entry's text starts. */
   readonly start: number | undefined;
   readonly end: number | undefined;
-  /** Whether the entry's text in the file is sent unchanged. */
-  readonly isAsIs: boolean;
   /** The entry's size in the body of a bulk write. */
   readonly sentBytes: number;
   /** Whether the value isn't UTF-8 text. */
@@ -90,8 +87,6 @@ export interface Catalog extends Summary {
   readonly isInMemory: boolean;
   /** SHA-256 of the file. Undefined for other sources. */
   readonly sha256: string | undefined;
-  /** The error that stopped the read early. It's also the last item in `problems`. */
-  readonly readError: SourceError | undefined;
 }
 
 /** Reads the source once and closes it. */
@@ -160,14 +155,12 @@ export async function readCatalog(
     rows,
     isInMemory,
     sha256: source.readSha256,
-    readError,
   };
 }
 
 function rowOf(given: RawEntry, { entry, stored }: ValidEntry, isInMemory: boolean): Row {
   const { value, metadata, expiration, ttl } = recordOf(entry, stored);
   const text = "text" in given ? given.text : undefined;
-  const isAsIs = text !== undefined && canSendAsIs(entry, given, text);
   return {
     key: entry.key,
     value,
@@ -179,8 +172,7 @@ function rowOf(given: RawEntry, { entry, stored }: ValidEntry, isInMemory: boole
     line: given.place.line,
     start: text?.offset,
     end: text && text.offset + text.bytes,
-    isAsIs,
-    sentBytes: isAsIs ? text.bytes : entryBytes(entry),
+    sentBytes: entryBytes(entry),
     isBinary: typeof stored !== "string" && !isUtf8(stored),
   };
 }
@@ -216,25 +208,4 @@ class FirstLines {
     const more = this.#count - this.#lines.length;
     return more === 0 ? this.#lines : [...this.#lines, `and ${pluralize(more, `more ${this.#what}`)}`];
   }
-}
-
-const AS_IS_MEMBERS: readonly string[] = ["key", "value", "base64", "metadata"];
-
-/** Whether the entry's text in the file can be sent unchanged. */
-function canSendAsIs(entry: Entry, given: RawEntry, text: EntryText): boolean {
-  if (!("members" in given)) return false;
-  const { members } = given;
-  return (
-    (entry.base64 || !isShorterAsBase64(entry.value)) &&
-    entry.expirationTtl === undefined &&
-    entry.metadata === members["metadata"] &&
-    Object.keys(members).every((name) => AS_IS_MEMBERS.includes(name) && members[name] !== null) &&
-    countMembers(members) === text.members // Cloudflare might handle a duplicate property differently.
-  );
-}
-
-function countMembers(value: unknown): number {
-  if (typeof value !== "object" || value === null) return 0;
-  const own = Array.isArray(value) ? 0 : Object.keys(value).length;
-  return Object.values(value).reduce((sum: number, member) => sum + countMembers(member), own);
 }

@@ -119,8 +119,6 @@ export interface EntryText {
   /** The offset of its first byte in the file. */
   readonly offset: number;
   readonly bytes: number;
-  /** The number of properties, including nested ones. */
-  readonly members: number;
 }
 
 /** An entry that hasn't been checked yet. */

@@ -48,8 +48,8 @@ export class FileSource implements Source {
   async *read(): AsyncGenerator<readonly RawEntry[]> {
     const hash = createHash("sha256");
     for await (const items of readItems(await this.#open(), hash)) {
-      yield items.map(({ text, position, line, offset, bytes, members }) =>
-        rawEntryOf(text, { source: this.name, position, line }, { offset, bytes, members }),
+      yield items.map(({ value, position, line, offset, bytes }) =>
+        rawEntryOf(value, { source: this.name, position, line }, { offset, bytes }),
       );
     }
     this.#readSha256 = hash.digest("hex");
@@ -63,14 +63,11 @@ export class FileSource implements Source {
       const bytes = await file.read(Buffer.allocUnsafe(to - from), from);
       // This is checked after reading, so that any earlier write is noticed: it would have changed what was checked.
       if (bytes.length < to - from || !(await file.isUntouched())) throw changed();
-      for (const { isAsIs, start, end } of inside) {
-        if (isAsIs) body.addText(bytes, start - from, end - from);
-        else {
-          const given = rawEntryOf(bytes.toString("utf8", start - from, end - from));
-          const checked = checkEntry(given, this.defaults);
-          if ("problems" in checked) throw changed();
-          body.add(checked.entry);
-        }
+      for (const { start, end } of inside) {
+        const given = rawEntryOf(JSON.parse(bytes.toString("utf8", start - from, end - from)));
+        const checked = checkEntry(given, this.defaults);
+        if ("problems" in checked) throw changed();
+        body.add(checked.entry);
       }
     }
   }
@@ -85,8 +82,7 @@ export class FileSource implements Source {
   }
 }
 
-function rawEntryOf(json: string, place: Place = {}, text?: EntryText): RawEntry {
-  const members: unknown = JSON.parse(json);
+function rawEntryOf(members: unknown, place: Place = {}, text?: EntryText): RawEntry {
   if (!isJsonObject(members))
     return { place, key: undefined, unreadable: "is not an object; expected { key, value, … }" };
   const { key } = members;
@@ -96,21 +92,21 @@ function rawEntryOf(json: string, place: Place = {}, text?: EntryText): RawEntry
 interface Window {
   readonly from: number;
   readonly to: number;
-  readonly inside: readonly { readonly isAsIs: boolean; readonly start: number; readonly end: number }[];
+  readonly inside: readonly { readonly start: number; readonly end: number }[];
 }
 
 /** Yields the parts of the file that contain the entries. */
 function* windows(rows: readonly Row[]): Generator<Window> {
-  let inside: { isAsIs: boolean; start: number; end: number }[] = [];
+  let inside: { start: number; end: number }[] = [];
   let [from, to] = [0, 0];
-  for (const { isAsIs, start = NaN, end = NaN } of rows) {
+  for (const { start = NaN, end = NaN } of rows) {
     if (inside.length > 0 && (start < to || start - to > GAP_BYTES || end - from > WINDOW_BYTES)) {
       yield { from, to, inside };
       inside = [];
     }
     if (inside.length === 0) [from, to] = [start, end];
     to = end;
-    inside.push({ isAsIs, start, end });
+    inside.push({ start, end });
   }
   if (inside.length > 0) yield { from, to, inside };
 }

@@ -51,21 +51,12 @@ export class SourceHandle {
     return into.subarray(0, length);
   }
 
-  /** Yields the bytes from `start` to `end` in chunks. Each chunk overwrites the previous one. @throws SourceError */
-  async *pieces(start = 0, end = Infinity): AsyncGenerator<Buffer> {
-    const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, end - start));
-    for (let at = start; at < end;) {
-      const piece = await this.read(buffer.subarray(0, end - at), at);
-      if (piece.length === 0) return;
-      yield piece;
-      at += piece.length;
-    }
-  }
-
   /** Computes the file's SHA-256: 64 hex digits. @throws SourceError */
   async sha256(): Promise<string> {
     const hash = createHash("sha256");
-    for await (const piece of this.pieces()) hash.update(piece);
+    const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+    let piece: Buffer;
+    for (let at = 0; (piece = await this.read(buffer, at)).length > 0; at += piece.length) hash.update(piece);
     return hash.digest("hex");
   }
 

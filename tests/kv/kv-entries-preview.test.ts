@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { ItemScanner } from "../../provider/kv/json-items";
+import * as jsonItems from "../../provider/kv/json-items";
 import { Operation, rawSend, UNKNOWN, type Recorded } from "../support/operation";
 import { EntriesSetup, TYPE } from "./entries-setup";
 
@@ -18,7 +18,7 @@ afterEach(() => void jest.restoreAllMocks());
 
 /** The step of a preview, and whether it parsed the file. */
 async function preview(inputs: Record<string, unknown>, recorded: Recorded) {
-  const scan = jest.spyOn(ItemScanner.prototype, "scan");
+  const scan = jest.spyOn(jsonItems, "readItems");
   const op = new Operation(setup.api);
   const { step, inputs: checked } = await op.preview(TYPE, { ...setup.address, ...inputs }, recorded);
   const isRead = scan.mock.calls.length > 0;

@@ -3,7 +3,6 @@ import { remove, upload, type BulkOutcome } from "../../kv/bulk";
 import { readCatalog, type Catalog, type Row, type Source } from "../../kv/catalog";
 import { quoteKey, declaredValueOf } from "../../kv/entry";
 import { formatNumber } from "../../limits/workers";
-import { NotAnArrayError } from "../../kv/json-items";
 import { compare } from "../../kv/converge";
 import { FileSource } from "../../kv/source-file";
 import { readValues, type FoundValue } from "../../kv/values";
@@ -127,14 +126,8 @@ export interface Checked {
 export async function withEntries<T>(source: Source, work: (checked: Checked) => Promise<T>): Promise<T> {
   try {
     const catalog = await readCatalog(source);
-    const { problems, readError } = catalog;
-    if (problems.length > 0) {
-      const lines =
-        readError instanceof NotAnArrayError
-          ? [...problems.slice(0, -1), `${readError.withColumn}.`]
-          : problems;
-      throw new CommandError(`${lines.join("\n  ")}\n  Nothing was sent.`);
-    }
+    const { problems } = catalog;
+    if (problems.length > 0) throw new CommandError(`${problems.join("\n  ")}\n  Nothing was sent.`);
     const { writes: rows, past: expired } = compare(catalog, new Map());
     return await work({ catalog, entries: source, rows, expired });
   } finally {

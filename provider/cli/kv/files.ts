@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { checkKey } from "../../kv/entry";
-import { columnOf, NotAnArrayError, readItems } from "../../kv/json-items";
+import { readItems } from "../../kv/json-items";
 import { SourceError, SourceHandle } from "../../kv/source-handle";
 import { isJsonObject, ownMember } from "../../basics/json";
 import { CommandError } from "../../terminal/errors";
@@ -10,7 +10,7 @@ import type { Io } from "../../terminal/io";
  * Reads the distinct keys from a JSON file: an array of strings, of objects with a `name` as in the output of `key
  * list`, or of entries with a `key` as in a file for `bulk put`.
  *
- * @throws CommandError with the line and column if the file isn't an array or an item isn't a key.
+ * @throws CommandError with the line if the file isn't an array or an item isn't a key.
  */
 export async function readKeys(io: Io, name: string): Promise<readonly string[]> {
   let file: SourceHandle | undefined;
@@ -18,22 +18,19 @@ export async function readKeys(io: Io, name: string): Promise<readonly string[]>
     file = await SourceHandle.open(resolve(io.cwd, name), name);
     const keys = new Set<string>();
     for await (const items of readItems(file)) {
-      for (const item of items) {
-        const value: unknown = JSON.parse(item.text);
+      for (const { value, line, position } of items) {
         const key = isJsonObject(value) ? (ownMember(value, "name") ?? ownMember(value, "key")) : value;
         const problem =
           typeof key === "string" ? checkKey(key) : "expected a string, or an object with a name or key";
         if (typeof key !== "string" || problem !== undefined)
-          throw new CommandError(
-            `${name}, line ${item.line}, column ${await columnOf(file, item)}: item ${item.position}: ${problem}.`,
-          );
+          throw new CommandError(`${name}, line ${line}: entry ${position}: ${problem}.`);
         keys.add(key);
       }
     }
     return [...keys];
   } catch (error) {
     if (!(error instanceof SourceError)) throw error;
-    throw new CommandError(`${error instanceof NotAnArrayError ? error.withColumn : error.message}.`);
+    throw new CommandError(`${error.message}.`);
   } finally {
     await file?.close();
   }
