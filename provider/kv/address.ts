@@ -60,13 +60,6 @@ export function isNamespaceGone(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status === 404 && error.hasCode(NAMESPACE_NOT_FOUND);
 }
 
-/** Whether the error means that the API doesn't have this endpoint, although it may have an older one. */
-export function isUnknownRoute(error: unknown): error is ApiError {
-  return (
-    error instanceof ApiError && (error.status === 405 || (error.status === 404 && !isNamespaceGone(error)))
-  );
-}
-
 /** Returns advice for a failed operation on entries: what to do if the namespace doesn't exist. */
 export const advice: NonNullable<RequestOptions<unknown>["advice"]> = ({ status, errors }) =>
   status === 404 && errors.some(({ code }) => code === NAMESPACE_NOT_FOUND)

@@ -2,7 +2,7 @@ import { KV } from "../limits/index";
 import { AdoptionError, mayAdopt } from "../runtime/adoption";
 import type { Context } from "../runtime/lifecycle";
 import { omitAbsent } from "../basics/json";
-import { hidesKeys, isUnknownRoute, subjectOf, type NamespaceAddress } from "./address";
+import { hidesKeys, subjectOf, type NamespaceAddress } from "./address";
 import type { Catalog, Row } from "./catalog";
 import { formatNumber } from "../limits/workers";
 import { digest, isExpired, quoteKeys, UNCERTAIN } from "./entry";
@@ -154,20 +154,15 @@ async function findExisting(
   const found = (row: Row, listed: ListedKey | undefined, value?: string): void => {
     if (listed !== undefined) existing.set(row.key, { row, listed, value });
   };
-  try {
-    const values = readValues(ctx, { ...address, keys: text, withMetadata: false, bulkOnly: true });
-    for await (const { key, bytes, metadata, expiration, isAlone } of values) {
-      const row = wanted.get(key);
-      if (row === undefined) continue;
-      // The response to a bulk read doesn't always include the expiration.
-      const isTimed = row.expiration !== undefined || row.ttl !== undefined;
-      const isListed = isAlone === true || (isTimed && expiration === undefined);
-      const listed = isListed ? await listedAs(ctx, address, key) : undefined;
-      found(row, listed ?? omitAbsent({ name: key, metadata, expiration }), digest(bytes));
-    }
-  } catch (error) {
-    if (!isUnknownRoute(error)) throw error;
-    return (await existingIn(listKeys(ctx.api, address), wanted)) ?? existing; // Older versions of the API have no bulk read.
+  const values = readValues(ctx, { ...address, keys: text, withMetadata: false });
+  for await (const { key, bytes, metadata, expiration, isAlone } of values) {
+    const row = wanted.get(key);
+    if (row === undefined) continue;
+    // The response to a bulk read doesn't always include the expiration.
+    const isTimed = row.expiration !== undefined || row.ttl !== undefined;
+    const isListed = isAlone === true || (isTimed && expiration === undefined);
+    const listed = isListed ? await listedAs(ctx, address, key) : undefined;
+    found(row, listed ?? omitAbsent({ name: key, metadata, expiration }), digest(bytes));
   }
   for (const row of binary) found(row, await listedAs(ctx, address, row.key));
   return existing;
@@ -177,7 +172,7 @@ async function findExisting(
 async function existingIn(
   listing: AsyncIterable<ListedKey>,
   wanted: Rows,
-  most = Infinity,
+  most: number,
 ): Promise<Map<string, ExistingKey> | undefined> {
   const existing = new Map<string, ExistingKey>();
   let seen = 0;

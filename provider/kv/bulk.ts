@@ -7,7 +7,6 @@ import {
   type EntriesContext,
   hidesKeys,
   isNamespaceGone,
-  isUnknownRoute,
   type NamespaceAddress,
   namespacePath,
   subjectOf,
@@ -80,33 +79,7 @@ export async function upload(request: UploadRequest): Promise<BulkOutcome> {
 export async function remove(request: RemoveRequest): Promise<BulkOutcome> {
   const { ctx, namespaceId, keys } = request;
   const keyOf = (key: string): string => key;
-  const path = `${namespacePath(request)}/bulk`;
   let isGone = false;
-  let method: "POST" | "DELETE" = "POST";
-
-  const send = async (some: readonly string[], as: typeof method): Promise<readonly string[]> => {
-    const { result } = await ctx.api.send(as, as === "POST" ? `${path}/delete` : path, {
-      what: `Deleting ${describeItems(ctx, some, keyOf, "keys")} from namespace ${namespaceId}`,
-      schema: unsuccessfulKeys,
-      body: some,
-      repeatable: true,
-      advice,
-    });
-    method = as;
-    return result;
-  };
-  /**
-   * Sends a bulk delete to the endpoint that the API has. Older versions of the API use `DELETE …/bulk` instead of
-   * `POST …/bulk/delete`.
-   */
-  const sendInEitherForm = async (some: readonly string[]): Promise<readonly string[]> => {
-    try {
-      return await send(some, method);
-    } catch (error) {
-      if (method === "DELETE" || !isUnknownRoute(error)) throw error;
-      return await send(some, "DELETE");
-    }
-  };
   return await sendInBatches(request, keys, {
     what: "keys deleted",
     keyOf,
@@ -114,7 +87,13 @@ export async function remove(request: RemoveRequest): Promise<BulkOutcome> {
     send: async (some) => {
       if (isGone) return [];
       try {
-        return await sendInEitherForm(some);
+        return await ctx.api.post(`${namespacePath(request)}/bulk/delete`, {
+          what: `Deleting ${describeItems(ctx, some, keyOf, "keys")} from namespace ${namespaceId}`,
+          schema: unsuccessfulKeys,
+          body: some,
+          repeatable: true,
+          advice,
+        });
       } catch (error) {
         if (!isNamespaceGone(error)) throw error;
         isGone = true;

@@ -54,8 +54,6 @@ export interface Summary {
   readonly problems: readonly string[];
   /** The number of expired entries, which are never written. */
   readonly expired: number;
-  /** The first ten warnings, and how many more there are. */
-  readonly warnings: readonly string[];
 }
 
 /**
@@ -108,8 +106,7 @@ export async function readCatalog(
   nowSeconds = Date.now() / 1000,
   isSecret = false,
 ): Promise<Catalog> {
-  const problems = new FirstLines("problem");
-  const warnings = new FirstLines("warning");
+  const problems = new FirstLines();
   const rows = new Map<string, Row>();
   /** Where each invalid entry is declared, by key. */
   const refused = new Map<string, Place>();
@@ -133,7 +130,6 @@ export async function readCatalog(
       return;
     }
     const { entry, stored } = checked;
-    checked.warnings.forEach((warning) => warnings.add(warning));
     counts.keys += 1;
     counts.bytes += Buffer.byteLength(stored);
     if (isExpired(entry, nowSeconds)) counts.expired += 1;
@@ -151,7 +147,6 @@ export async function readCatalog(
     ...counts,
     digest: digestOf(rows),
     problems: [...problems.lines(), ...(readError === undefined ? [] : [readError.message])],
-    warnings: warnings.lines(),
     rows,
     isInMemory,
     sha256: source.readSha256,
@@ -191,13 +186,8 @@ const SHOWN_LINES = 10;
 
 /** Keeps the first ten lines and counts the rest. */
 class FirstLines {
-  readonly #what: string;
   readonly #lines: string[] = [];
   #count = 0;
-
-  constructor(what: string) {
-    this.#what = what;
-  }
 
   add(line: string): void {
     this.#count += 1;
@@ -206,6 +196,6 @@ class FirstLines {
 
   lines(): string[] {
     const more = this.#count - this.#lines.length;
-    return more === 0 ? this.#lines : [...this.#lines, `and ${pluralize(more, `more ${this.#what}`)}`];
+    return more === 0 ? this.#lines : [...this.#lines, `and ${pluralize(more, "more problem")}`];
   }
 }

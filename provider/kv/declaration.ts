@@ -114,18 +114,13 @@ export async function unchangedFile(
   );
 }
 
-type SourceContext = Pick<Context, "once" | "isSecret">;
+type SourceContext = Pick<Context, "once" | "forget" | "isSecret">;
 
-/** Reads a source and caches it for this operation. @throws SourceError */
+/** Reads a source, once per operation. @throws SourceError */
 export async function loadCatalog(ctx: SourceContext, declaration: Declaration): Promise<Catalog> {
-  const catalog = await withSource(declaration, (source) => readCatalog(source, undefined, hidesKeys(ctx)));
-  catalogCache(ctx).keep(cacheKeyOf(declaration), catalog);
-  return catalog;
-}
-
-/** Returns the source from this operation's cache, or reads it. @throws SourceError */
-export async function cachedCatalog(ctx: SourceContext, declaration: Declaration): Promise<Catalog> {
-  return catalogCache(ctx).get(cacheKeyOf(declaration)) ?? (await loadCatalog(ctx, declaration));
+  return await ctx.once(cacheKeyOf(ctx, declaration), () =>
+    withSource(declaration, (source) => readCatalog(source, undefined, hidesKeys(ctx))),
+  );
 }
 
 /** A source that has been read, and its entries. */
@@ -147,8 +142,9 @@ export async function withCheckedSource<T>(
   work: (declared: Declared) => Promise<T>,
 ): Promise<T> {
   return await withSource(declaration, async (source) => {
-    const kept = catalogCache(ctx).take(cacheKeyOf(declaration));
-    const isSame = kept?.isInMemory === true || (kept !== undefined && (await isUnchanged(source, kept)));
+    const kept = await loadCatalog(ctx, declaration);
+    ctx.forget(cacheKeyOf(ctx, declaration)); // It may be large, and nothing else needs it.
+    const isSame = kept.isInMemory || (await isUnchanged(source, kept));
     const catalog = isSame ? kept : await readCatalog(source, undefined, hidesKeys(ctx));
     const [problem] = catalog.problems;
     if (problem !== undefined) throw new Error(`${problem}. Nothing was sent.`);
@@ -176,40 +172,8 @@ async function withSource<T>(declaration: Declaration, work: (source: Source) =>
   }
 }
 
-/** How much memory the cached catalogs of one operation may take. Sources that don't fit are read again. */
-const CACHED_BYTES = 250_000_000;
-const BYTES_A_ROW = 250;
-
-/** Caches catalogs by their declaration. */
-class CatalogCache {
-  readonly #catalogs = new Map<string, Catalog>();
-
-  get(key: string): Catalog | undefined {
-    return this.#catalogs.get(key);
-  }
-
-  keep(key: string, catalog: Catalog): void {
-    this.#catalogs.delete(key);
-    this.#catalogs.set(key, catalog);
-    let total = 0;
-    for (const [other, { rows, bytes, isInMemory }] of [...this.#catalogs].reverse()) {
-      total += rows.size * BYTES_A_ROW + (isInMemory ? bytes : 0);
-      if (total > CACHED_BYTES) this.#catalogs.delete(other);
-    }
-  }
-
-  take(key: string): Catalog | undefined {
-    const kept = this.#catalogs.get(key);
-    this.#catalogs.delete(key);
-    return kept;
-  }
-}
-
-function catalogCache(ctx: Pick<Context, "once">): CatalogCache {
-  return ctx.once("catalogs of KV entries", () => new CatalogCache());
-}
-
 /** Returns the cache key of a declaration: a digest, because inline entries may be long. */
-function cacheKeyOf({ entries, file, directory, defaults }: Declaration): string {
-  return hash("sha256", canonicalJson({ entries, file, directory, defaults }));
+function cacheKeyOf(ctx: SourceContext, { entries, file, directory, defaults }: Declaration): string {
+  const digest = hash("sha256", canonicalJson({ entries, file, directory, defaults }));
+  return `catalog ${digest} ${hidesKeys(ctx) ? "with secret keys" : ""}`; // They may be in its messages.
 }

@@ -139,7 +139,6 @@ export interface ValidEntry {
   readonly entry: Entry;
   /** The value that Cloudflare stores: a string if it was declared as text. */
   readonly stored: Buffer | string;
-  readonly warnings: readonly string[];
 }
 
 export type CheckedEntry = ValidEntry | { readonly problems: readonly string[] };
@@ -168,12 +167,12 @@ export function checkEntry(given: RawEntry, defaults: EntryDefaults = {}): Check
   addProblem(checkExpiration(expiration));
   addProblem(checkTtl(spelling.expirationTtl, expirationTtl));
 
-  let [bytes, stored]: [number, Buffer | string] = [0, ""];
+  let stored: Buffer | string = "";
   if (typeof base64 !== "boolean") addProblem(`base64 is ${typeName(base64)}; use true or false`);
   else if (typeof value !== "string") addProblem(notString(value));
   else {
     stored = base64 ? Buffer.from(value, "base64") : value;
-    bytes = Buffer.byteLength(stored);
+    const bytes = Buffer.byteLength(stored);
     // Only canonical base64, in the standard alphabet with padding, survives the round trip.
     if (typeof stored !== "string" && (value.length % 4 !== 0 || stored.toString("base64") !== value))
       addProblem(
@@ -201,15 +200,7 @@ export function checkEntry(given: RawEntry, defaults: EntryDefaults = {}): Check
         ? {}
         : { expiration: expiration as number }),
   };
-  const warnings = [
-    invisibleIn(entry.key),
-    bytes > KV.DOCUMENTED_VALUE_BYTES ? unusuallyLarge(bytes) : undefined,
-  ];
-  return {
-    entry,
-    stored,
-    warnings: warnings.flatMap((warning) => (warning === undefined ? [] : [at(warning)])),
-  };
+  return { entry, stored };
 }
 
 /** Returns what's wrong with the default metadata and TTL. Each message starts with the argument's name. */
@@ -255,26 +246,10 @@ export function quoteKey(key: string, isSecret = false): string {
     : `${quoted(key.slice(0, SHOWN_KEY_CHARACTERS))}… (${formatNumber(key.length)} characters)`;
 }
 
-function quoted(key: string): string {
-  return withEscapes(JSON.stringify(key));
-}
-
-/** Returns the key with invisible characters escaped, as in `\u200b`. */
-export function withEscapes(key: string): string {
-  if (PLAIN_KEY.test(key)) return key;
-  return key.replace(EMOJI_OR_INVISIBLE, (found) => {
-    if (!INVISIBLE.test(found)) return found;
-    const code = (found.codePointAt(0) ?? 0).toString(16);
-    return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, "0")}`;
-  });
-}
+const quoted = (key: string): string => JSON.stringify(key);
 
 export function tooLarge(bytes: number): string {
   return `value is ${formatNumber(bytes)} bytes; the limit is ${formatNumber(KV.MAX_VALUE_BYTES)}`;
-}
-
-function unusuallyLarge(bytes: number): string {
-  return `value is ${formatNumber(bytes)} bytes, more than ${formatNumber(KV.DOCUMENTED_VALUE_BYTES)} (25 MB); Cloudflare may refuse it`;
 }
 
 const HALF_PAIR = /\p{Surrogate}/u;
@@ -282,17 +257,6 @@ const HALF_PAIR = /\p{Surrogate}/u;
 const PLAIN_KEY = /^[\x21-\x7e]+$/;
 /** Whitespace and other characters that terminals don't display. */
 const UNPRINTABLE = /[\p{Z}\p{Cc}\p{Surrogate}]/u;
-/** A character that's invisible, changes the writing direction, or is unassigned. */
-const INVISIBLE = /^[\p{Cf}\p{Default_Ignorable_Code_Point}\p{Cn}]$/u;
-/**
- * Also matches emoji, because they contain such characters. This isn't a regex literal because the compiler's target
- * doesn't support the `v` flag.
- */
-const EMOJI_OR_INVISIBLE = new RegExp(
-  "\\p{RGI_Emoji}|[\\p{Cf}\\p{Default_Ignorable_Code_Point}\\p{Cn}]",
-  "gv",
-);
-
 /** Returns what's wrong with a key. Undefined if it's valid. */
 export function checkKey(key: unknown): string | undefined {
   if (key === undefined || key === null) return "key is missing; use 1 to 512 bytes of printable characters";
@@ -305,28 +269,9 @@ export function checkKey(key: unknown): string | undefined {
   if (PLAIN_KEY.test(key)) return undefined;
   const bad = UNPRINTABLE.exec(key);
   if (bad === null) return undefined;
-  return `key contains ${codePoint(bad)} at position ${positionIn(key, bad)}; use printable characters without whitespace`;
-}
-
-/** Returns a warning if the key contains an invisible character. The API accepts such keys. */
-function invisibleIn(key: string): string | undefined {
-  if (PLAIN_KEY.test(key)) return undefined;
-  for (const found of key.matchAll(EMOJI_OR_INVISIBLE)) {
-    if (!INVISIBLE.test(found[0])) continue;
-    const what = /\p{Cn}/u.test(found[0]) ? "unassigned in Unicode" : "invisible";
-    return `key contains ${codePoint(found)} (${what}) at position ${positionIn(key, found)}; a Worker that uses the key as displayed won't find it`;
-  }
-  return undefined;
-}
-
-/** Returns the matched character's code point, such as `U+0020`. */
-function codePoint({ 0: found }: RegExpExecArray): string {
-  return `U+${(found.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
-}
-
-/** Returns the position in characters, not UTF-16 code units, counted from 1. */
-function positionIn(key: string, { index }: RegExpExecArray): number {
-  return Array.from(key.slice(0, index)).length + 1;
+  const codePoint = (bad[0].codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
+  const position = Array.from(key.slice(0, bad.index)).length + 1; // In characters, not UTF-16 code units.
+  return `key contains U+${codePoint} at position ${position}; use printable characters without whitespace`;
 }
 
 /** The last second of the year 9999: the latest time that most date formats can represent. */

@@ -3,7 +3,7 @@ import type { JsonObject } from "../basics/json";
 import { pluralize } from "../basics/words";
 import { formatNumber } from "../limits/workers";
 import { LISTED, type Listed, type ImpactRecord, type RecordShape } from "../runtime/impact";
-import { quoteKeys, withEscapes } from "./entry";
+import { quoteKeys } from "./entry";
 
 /** What an operation finds out about a `KvEntries`, and the messages about it. */
 
@@ -122,7 +122,7 @@ export function summaryOf({
     });
   }
   const shown = kinds.flatMap(({ names }, kind) =>
-    names.slice(0, shares[kind]).map((key) => `${SIGNS[kind] ?? ""}${withEscapes(key)}`),
+    names.slice(0, shares[kind]).map((key) => `${SIGNS[kind] ?? ""}${key}`),
   );
   const total = added.count + changed.count + removed.count;
   const named = shown.length === 0 ? "" : ` (${shown.join(", ")}${total > shown.length ? " …" : ""})`;

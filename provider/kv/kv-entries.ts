@@ -8,7 +8,6 @@ import { compare, converge, entryCount, NO_CHANGES, type Plan, type Written } fr
 import {
   type Declared,
   fileHash,
-  cachedCatalog,
   knownPart,
   loadCatalog,
   unchangedFile,
@@ -154,9 +153,8 @@ export const kvEntries = defineResource({
       }
       const [declaration, isWhole] = knownPart(args);
       const catalog = await loadCatalog(ctx, declaration);
-      const { keys, bytes, digest, problems, expired, warnings, sha256, rows } = catalog;
+      const { keys, bytes, digest, problems, expired, sha256, rows } = catalog;
       if (problems.length > 0) return { failures: problems.map((reason) => ({ property, reason })) };
-      if (digest !== olds["digest"]) for (const warning of warnings) ctx.say.warn(`${who}: ${warning}`);
       const names = new Set([...Object.keys(args.entries ?? {}), ...rows.keys()]);
       const failures = await declare(() => Promise.resolve(names));
       if (!isWhole) return { failures };
@@ -202,7 +200,7 @@ export const kvEntries = defineResource({
       return [];
     }
     const own: Manifest = new Map(isFirst ? EMPTY : await indexOf(recorded));
-    const catalog = isWritten ? undefined : await cachedCatalog(ctx, args);
+    const catalog = isWritten ? undefined : await loadCatalog(ctx, args);
     const managed = managementOf(args);
     const existing = async (): Promise<Findings> => {
       if (catalog === undefined) return { seen: [SEEN.existingKeys] };
@@ -236,7 +234,7 @@ export const kvEntries = defineResource({
     // No other resource may delete the keys of an unchanged one.
     if (change === "none") keysOf(ctx, state).own(() => decodeManifest(state.manifest));
     if (args === undefined || change !== "update" || isContentWritten(state, inputs)) return [];
-    const catalog = await cachedCatalog(ctx, args);
+    const catalog = await loadCatalog(ctx, args);
     if (catalog.digest !== inputs["digest"])
       throw new Error(
         `${subjectOf(ctx, args.namespaceId)}: an earlier update didn't write all entries. Their source has changed since then, but ignoreChanges hides the change. Restore the source, or remove ignoreChanges for one update.`,
@@ -367,8 +365,7 @@ export interface KvEntriesArgs {
   readonly namespaceId: pulumi.Input<string>;
   /**
    * The entries, inline: a map from key to value, or to an object with the value and its options. Values are secret in the
-   * state. A key has 1 to 512 bytes of printable characters without whitespace and isn't `.` or `..`. A key with invisible
-   * characters causes a warning. Set exactly one of `entries`, `file` and `directory`. Updates in place. Only entries that
+   * state. A key has 1 to 512 bytes of printable characters without whitespace and isn't `.` or `..`. Set exactly one of `entries`, `file` and `directory`. Updates in place. Only entries that
    * differ are written.
    */
   readonly entries?: pulumi.Input<Record<string, pulumi.Input<string | KvEntryArgs>>>;

@@ -63,58 +63,27 @@ export const kvNamespace = defineResource({
   async live({ ctx, args, olds }) {
     if (olds["title"] !== undefined) return {};
     const looked = { seen: [SEEN.existingNamespace] };
-    const titles = await namespacesOnce(ctx, args.accountId);
+    const titles = await ctx.once(`namespaces of ${args.accountId}`, () => namespacesOf(ctx, args.accountId));
     const existing = titles.get(fullTitle(args.title, args.preview));
-    if (existing === undefined) {
-      warnOfFullAccount(ctx, args, titles.size);
-      return looked;
-    }
-    // Whether the title is free by then depends only on the order of operations in the program.
-    if (ctx.holding(existing.id) === "changing")
-      ctx.say.warn(`KvNamespace: ${renamePending(args, existing)}`);
-    // Its replacement in another jurisdiction comes after its deletion.
-    else if (!isOwn(ctx, args, existing.id) || existing.jurisdiction === args.jurisdiction)
+    // A replacement comes after the deletion of the namespace that has its title now.
+    if (existing === undefined || replacedIn(ctx).has(existing.id)) return looked;
+    if (ctx.holding(existing.id) !== "changing")
       return { ...(await decideAdoption(ctx, args, existing)), ...looked };
+    // Whether the title is free by then depends only on the order of operations in the program.
+    ctx.say.warn(`KvNamespace: ${renamePending(args, existing)}`);
     return looked;
   },
 
   deriveWithout: ["accountId", "title", "preview", "jurisdiction", "adopt", "forceDestroy"],
 
-  derive({ ctx, args, olds }) {
-    const { accountId, title, preview } = args;
+  derive({ args: { title, preview } }) {
     const isKnown = !hasUnknown([title, preview]);
-    if (isKnown && !hasUnknown(accountId))
-      declarationOf(ctx, args).isRedeclared ||= (["accountId", "title", "preview"] as const).every(
-        (key) => olds[key] === args[key],
-      );
     return Promise.resolve(isKnown ? { computed: { fullTitle: fullTitle(title, preview) } } : {});
   },
 
-  // Cloudflare refuses to rename a namespace to a title that's taken.
-  review({ ctx, id, state, args, change }) {
-    if (args !== undefined && change === "replacement" && args.jurisdiction !== state.jurisdiction) {
-      // Otherwise only the update would find out.
-      const isEmpty = async (): Promise<Findings> => {
-        if (state.forceDestroy !== true) await refuseUnlessEmpty(ctx, state.accountId, id, state.fullTitle);
-        return {};
-      };
-      return Promise.resolve([isEmpty]);
-    }
-    if (args === undefined || change !== "update") return Promise.resolve([]);
-    const title = fullTitle(args.title, args.preview);
-    if (title === state.fullTitle) return Promise.resolve([]);
-    const isFree = async (): Promise<Findings> => {
-      const holder = (await namespacesOnce(ctx, args.accountId)).get(title);
-      // Someone may have renamed it already, or the list may predate another resource's rename.
-      if (holder === undefined || holder.id === id || ctx.holding(holder.id) === "changed") return {};
-      if (ctx.holding(holder.id) === "changing") {
-        ctx.say.warn(`KvNamespace: ${renamePending(args, holder)}`);
-        return {};
-      }
-      const reason = `title: namespace ${holder.id} already has the title ${JSON.stringify(title)}; titles must be unique per account. Choose another title, or rename that namespace first.`;
-      return { failures: [{ property: "title", reason }] };
-    };
-    return Promise.resolve([isFree]);
+  review({ ctx, id, change }) {
+    if (change === "replacement") replacedIn(ctx).add(id);
+    return Promise.resolve([]);
   },
 
   async create({ ctx, args }) {
@@ -336,31 +305,14 @@ function isTitleTaken(error: unknown): boolean {
   return error instanceof ApiError && error.hasCode(TITLE_TAKEN);
 }
 
-/** Whether the resource already had this title. If so, a replacement finds its own namespace under that title. */
-function declarationOf(ctx: Context, { accountId, title, preview }: Address): { isRedeclared: boolean } {
-  const key = `namespace declared in ${accountId} ${fullTitle(title, preview)}`;
-  return ctx.once(key, () => ({ isRedeclared: false }));
-}
-
-/** Whether the namespace is the resource's own, which it replaces. */
-function isOwn(ctx: Context, args: Declared, id: string): boolean {
-  return declarationOf(ctx, args).isRedeclared && ctx.holding(id) === undefined;
-}
-
-/** Warns if the account is at its namespace limit. It's not an error, because Cloudflare raises the limit on request. */
-function warnOfFullAccount(ctx: Context, { accountId, title, preview }: Address, existing: number): void {
-  const created = ctx.once(`new namespaces of ${accountId}`, () => new Set<string>());
-  created.add(fullTitle(title, preview));
-  if (existing + created.size <= KV.MAX_NAMESPACES_PER_ACCOUNT) return;
-  ctx.say.warn(
-    `KvNamespace: account ${accountId} has ${existing} namespaces; the documented limit is ${KV.MAX_NAMESPACES_PER_ACCOUNT}. The update will fail unless Cloudflare raised the limit. Delete a namespace first, or ask Cloudflare to raise it.`,
-  );
+/** The namespaces that this operation replaces. */
+function replacedIn(ctx: Context): Set<string> {
+  return ctx.once("replaced namespaces", () => new Set<string>());
 }
 
 /**
- * Decides whether a create may adopt an existing namespace: an empty one, or its own.
+ * Decides whether a create may adopt an existing namespace.
  *
- * @returns undefined if a replacement finds the resource's own namespace.
  * @throws AdoptionError if the namespace may not be adopted.
  */
 async function decideAdoption(
@@ -370,7 +322,6 @@ async function decideAdoption(
 ): Promise<Pick<Findings, "adopts">> {
   const title = JSON.stringify(fullTitle(args.title, args.preview));
   if (ctx.holding(id) === "changing") throw new AdoptionError(renamePending(args, { id }));
-  const isReplaced = isOwn(ctx, args, id);
   if (args.jurisdiction !== undefined && args.jurisdiction !== jurisdiction)
     throw new AdoptionError(
       `Namespace ${title} already exists (${id}) with jurisdiction ${JSON.stringify(jurisdiction ?? "none")}, which can't be changed. Choose another title, or delete that namespace.`,
@@ -386,7 +337,7 @@ async function decideAdoption(
   await adoptExisting({
     adopt: args.adopt,
     alike: [id],
-    equal: async () => (isReplaced || (await isEmpty()) ? [id] : []),
+    equal: async () => ((await isEmpty()) ? [id] : []),
     refusals: {
       several: () => "", // Titles are unique per account.
       never: () =>
@@ -396,7 +347,6 @@ async function decideAdoption(
         'Otherwise set adopt: "takeOver" to manage it with all its keys, or choose another title.',
     },
   });
-  if (isReplaced) return {};
   const onDestroy =
     args.forceDestroy === true ? "deletes it with all its keys" : "deletes it once it has no keys";
   const object = `namespace ${id} in account ${args.accountId}`;
@@ -408,11 +358,6 @@ function renamePending({ title, preview }: Address, { id }: Pick<Namespace, "id"
     `Namespace ${JSON.stringify(fullTitle(title, preview))} (${id}) belongs to another resource in this program, and this update renames it. ` +
     "Add that resource to this one's dependsOn, so that the rename happens first."
   );
-}
-
-/** Returns the account's namespaces by title, read once per preview. */
-function namespacesOnce(ctx: Context, account: string): Promise<Map<string, Namespace>> {
-  return ctx.once(`namespaces of ${account}`, () => namespacesOf(ctx, account));
 }
 
 /** Reads the account's namespaces by title. */

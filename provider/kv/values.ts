@@ -7,7 +7,6 @@ import {
   advice,
   hidesKeys,
   isNamespaceGone,
-  isUnknownRoute,
   metadata,
   metadataPath,
   namespacePath,
@@ -37,8 +36,6 @@ export interface ReadRequest extends NamespaceAddress {
    * Whether to read metadata. Defaults to true. If false, each value that's read individually takes one less request.
    */
   readonly withMetadata?: boolean;
-  /** Whether to throw if the API has no bulk read, instead of reading each value individually. Defaults to false. */
-  readonly bulkOnly?: boolean;
 }
 
 /**
@@ -77,17 +74,10 @@ interface Part {
 }
 
 function bulkReader(ctx: EntriesContext, request: ReadRequest): (keys: readonly string[]) => Promise<Part> {
-  let isKnown = true;
   const read = async (keys: readonly string[]): Promise<Part> => {
-    if (!isKnown) return { found: [], unread: keys };
     try {
       return await readBulk(ctx, request, keys);
     } catch (error) {
-      if (isUnknownRoute(error)) {
-        if (request.bulkOnly === true) throw error;
-        isKnown = false; // Older versions of the API have no bulk read.
-        return { found: [], unread: keys };
-      }
       if (!(error instanceof ApiError) || (error.status !== 413 && error.status !== 400)) throw error;
       // The response would be too large: read each value individually.
       if (error.status === 413 || keys.length === 1) return { found: [], unread: keys };

@@ -28,7 +28,6 @@ export const KV = {
   /** 25 MiB after base64 decoding. Larger values are rejected. */
   MAX_VALUE_BYTES: 26_214_400,
   /** 25 MB, the limit according to other Cloudflare pages. Larger values cause a warning. */
-  DOCUMENTED_VALUE_BYTES: 25_000_000,
   /** The maximum size of the metadata's JSON. */
   MAX_METADATA_BYTES: 1_024,
   MIN_TTL_SECONDS: 60,

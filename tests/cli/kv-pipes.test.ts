@@ -45,7 +45,7 @@ test("refuses metadata whose numbers would lose digits, and accepts __proto__ as
   const args = ["kv", "key", "put", "__proto__", "v", "--metadata", metadata, "--binding", "EXISTING"];
   expect(await desk.here(...args)).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("metadata.a[0].id is a number that loses digits in JSON") as string,
+    stderr: expect.stringContaining('metadata has a number ("id") that loses digits in JSON') as string,
   });
   expect(await desk.here("kv", "key", "put", "__proto__", "v", "--binding", "EXISTING")).toMatchObject({
     code: 0,

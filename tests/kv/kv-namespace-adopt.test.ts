@@ -78,15 +78,17 @@ test("a namespace that another resource adopts is kept, with its entries", async
   ]);
 });
 
-test("keeps the namespace with all its keys when the resource is replaced", async () => {
+test("refuses a forced replacement while the namespace has keys, and keeps them all with takeOver", async () => {
   const { args, namespace } = await deployed();
   await rawSend(api, "PUT", `${PATH}/${namespace.id}/bulk`, [{ key: "theirs", value: "x" }]);
-  const op = new Operation(api);
-  await op.check(NAMESPACE, args, namespace); // The engine then checks it again as a new resource.
-  const again = await op.up(NAMESPACE, args);
-  expect(again.id).toBe(namespace.id);
-  expect(op.said).toEqual([]);
-  expect(again.outputs).not.toHaveProperty("adopted");
+  const forced = async (inputs: Record<string, unknown>): Promise<Operation> => {
+    const op = new Operation(api);
+    await op.check(NAMESPACE, inputs, namespace); // The engine then checks it again as a new resource.
+    return op;
+  };
+  await expect((await forced(args)).up(NAMESPACE, args)).rejects.toThrow('set adopt: "takeOver"');
+  const op = await forced({ ...args, adopt: "takeOver" });
+  expect((await op.up(NAMESPACE, { ...args, adopt: "takeOver" })).id).toBe(namespace.id);
   await op.destroy(NAMESPACE, namespace);
   expect((await rawGet(api, `${PATH}/${namespace.id}`))["success"]).toBe(true);
 });

@@ -126,17 +126,6 @@ describe("readValues", () => {
     expect(server.seen.filter((line) => line.includes("/values/"))).toHaveLength(3);
   });
 
-  test.each([404, 405])("reads all values one by one if the API has no bulk read (%i)", async (status) => {
-    await store(manyEntries(250));
-    api.fault({ match: { path: "/bulk/get" }, kind: "status", status, times: 99 });
-    const keys = Array.from({ length: 250 }, (_, i) => keyAt(i));
-    expect(await values({ keys, withMetadata: false })).toHaveLength(250);
-    const bulk = sentBatches(api).filter((line) => line.startsWith("POST"));
-    expect(bulk).toHaveLength(3);
-    expect(api.requests).toHaveLength(253);
-    expect(mostInFlight(api, () => 1)).toBeLessThanOrEqual(8);
-  });
-
   test("reads values one by one if they're too large for one response", async () => {
     await store(manyEntries(20));
     api.fault({ match: { path: "/bulk/get" }, kind: "status", status: 413 });

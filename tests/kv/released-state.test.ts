@@ -61,14 +61,14 @@ test("refreshes, previews, updates and deletes entries in a state that version 0
 
     // The state doesn't list the keys. Those that are still declared aren't taken for keys that others wrote.
     const prune = { prefix: "", maxDeletes: 0 };
-    const pruning = new Operation(api);
-    const unchanged = await pruning.preview(TYPE, { ...address, file, defaults, prune }, state);
+    const unchanged = await new Operation(api).preview(TYPE, { ...address, file, defaults, prune }, state);
     expect(unchanged.inputs["impact"]).toMatchObject({
       seen: ["existingKeys", "ownKeys", "prunedKeys"],
       removed: { count: 0 },
     });
     const [first] = ENTRIES;
     writeFileSync(file, JSON.stringify([first]));
+    const pruning = new Operation(api);
     const fewer = await pruning.preview(
       TYPE,
       { ...address, file, defaults, prune, adopt: "takeOver" },

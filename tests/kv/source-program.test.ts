@@ -93,9 +93,6 @@ describe("inline entries", () => {
     expect(largest).toMatchObject({
       bytes: 26_214_400,
       problems: [],
-      warnings: [
-        'key "k": value is 26,214,400 bytes, more than 25,000,000 (25 MB); Cloudflare may refuse it',
-      ],
     });
     expect(await project.problemsOf({ entries: { k: "x".repeat(26_214_401) } })).toEqual([
       'key "k": value is 26,214,401 bytes; the limit is 26,214,400',

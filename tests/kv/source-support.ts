@@ -44,8 +44,8 @@ export class ProjectFolder {
 }
 
 export async function summarize(source: Source, now?: number): Promise<Summary> {
-  const { keys, bytes, digest, problems, expired, warnings } = await catalogOf(source, now);
-  return { keys, bytes, digest, problems, expired, warnings };
+  const { keys, bytes, digest, problems, expired } = await catalogOf(source, now);
+  return { keys, bytes, digest, problems, expired };
 }
 
 export const text = (key: string, value: string): Entry => ({ key, value, base64: false });

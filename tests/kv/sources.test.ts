@@ -106,7 +106,6 @@ describe("summarizing a source", () => {
       digest: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
       problems: [],
       expired: 0,
-      warnings: [],
     });
   });
 

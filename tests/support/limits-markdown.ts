@@ -14,10 +14,7 @@ export function limitsMarkdown(): string {
       ["Workers KV and Logpush", "limit"],
       [
         ["KV key", bytes(KV.MAX_KEY_BYTES)],
-        [
-          "KV value",
-          `25 MB: warns above ${bytes(KV.DOCUMENTED_VALUE_BYTES)}, fails above ${bytes(KV.MAX_VALUE_BYTES)}`,
-        ],
+        ["KV value", `25 MB: ${bytes(KV.MAX_VALUE_BYTES)}`],
         ["KV metadata", `${bytes(KV.MAX_METADATA_BYTES)} of JSON`],
         ["KV TTL", `at least ${KV.MIN_TTL_SECONDS} s`],
         ["Logpush filter", `${LOGPUSH.MAX_FILTER_OPERATORS} operators, ${bytes(LOGPUSH.MAX_FILTER_BYTES)}`],

@@ -20,7 +20,6 @@ export async function putBulk(io: Io, name: string, options: KvOptions): Promise
   const begun = performance.now();
   const work = async (checked: Checked): Promise<void> => {
     const { catalog, rows, expired } = checked;
-    for (const warning of catalog.warnings) printToStderr(io, `edgeguard: ${warning}`);
     const left = expired === 0 ? "" : `, skipped ${pluralize(expired, "entry")} that had expired`;
     if (options.dryRun === true) {
       const found = `${pluralize(rows.length, "entry")} to write, ${formatNumber(catalog.bytes)} bytes of values in total${left}`;

@@ -30,8 +30,7 @@ export async function putKey(
 ): Promise<void> {
   const entry = entryOf(io, key, value, options);
   await withEntries(openSource({ entries: { [key]: entry } }, io.cwd), async (checked) => {
-    const { bytes, warnings } = checked.catalog;
-    for (const warning of warnings) printToStderr(io, `edgeguard: ${warning}`);
+    const { bytes } = checked.catalog;
     if (checked.expired > 0) throw new UsageError(tooSoon(entry.expiration ?? 0));
     const work = async (session: NamespaceSession): Promise<void> => {
       const { error, failed } = await send(session, checked);
