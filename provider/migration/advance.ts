@@ -5,7 +5,7 @@ import { PartialFailure, type Context } from "../runtime/lifecycle";
 import { pluralize } from "../basics/words";
 import { sameJson } from "../basics/json";
 import { assess, type Assessment, type MigrationRequest, type NextStep } from "./assessment";
-import { checkAfterPut, differencesOf, type ConcurrentChange } from "./concurrent";
+import { checkAfterPut, type ConcurrentChange } from "./concurrent";
 import { isUnderWay, recordOf, withArrival, withEvent, type Computed, type History } from "./record";
 import { putConfiguration, readEntryPoint, readState } from "./api";
 import { bodyOf, isDeployed, observe, type Observation } from "./observation";
@@ -62,8 +62,7 @@ export async function advance(start: MigrationRun): Promise<Computed> {
         observation = await observe(ctx.api, zoneId);
         continue;
       }
-      const reason = `${next.property} ${next.reason}${changesSince(first, observation)}`;
-      throw new Error(`WafMigration of zone ${zoneId}: ${reason}`);
+      throw new Error(`WafMigration of zone ${zoneId}: ${next.property} ${next.reason}`);
     }
     // Whoever moved the zone on sent this same step, so the same confirmation still matches.
     if (!isSameState(first.state, observation.state))
@@ -82,12 +81,6 @@ export async function advance(start: MigrationRun): Promise<Computed> {
     await ctx.pause(sent);
     observation = await observe(ctx.api, zoneId); // Start over: read and decide again before anything is sent.
   }
-}
-
-/** Lists the rules that changed since the update began, for the error message. */
-function changesSince(first: Observation, now: Observation): string {
-  const changes = differencesOf(first.open?.entryPoint?.rules ?? [], now.open?.entryPoint?.rules ?? []);
-  return changes.length === 0 ? "" : ["", "since this update began:", ...changes].join("\n  ");
 }
 
 /**

@@ -246,7 +246,7 @@ function fullListsHint(
   { zoneId }: Observation,
   findings: readonly Finding[],
 ): { isCut: boolean; line: string } {
-  const line = `for the full text of lists that end in "…", see migrationReadiness({ zones: ["${zoneId}"] }).json or, after an update, the findings output (pulumi stack export)`;
+  const line = `for the full text of lists that end in "…", see the findings of migrationReadiness({ zones: ["${zoneId}"] }) or, after an update, the findings output (pulumi stack export)`;
   return { isCut: findings.some(isCut), line };
 }
 

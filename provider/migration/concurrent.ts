@@ -2,18 +2,9 @@ import { z } from "zod";
 import { ApiError } from "../api/errors";
 import type { Context } from "../runtime/lifecycle";
 import { pluralize } from "../basics/words";
-import { sameJson } from "../basics/json";
 import { readEntryPoint, readVersion, type EntryPoint } from "./api";
 import { ruleText } from "./rule-text";
-import {
-  contentOf,
-  effectOf,
-  fromWire,
-  identityOf,
-  type Sending,
-  type MigrationRule,
-  type WireRule,
-} from "./rules";
+import { effectOf, fromWire, identityOf, type Sending, type MigrationRule, type WireRule } from "./rules";
 
 /**
  * Finds what someone else wrote to the entry point while a migration's PUT was in transit. The PUT replaces the whole
@@ -96,21 +87,6 @@ async function overwrittenRules(
     }
   }
   return changes;
-}
-
-/** Lists the differences between two versions of the entry point, one line per rule. */
-export function differencesOf(before: readonly WireRule[], after: readonly WireRule[]): string[] {
-  const known = new Map(before.map((rule) => [rule["id"], rule]));
-  const left = new Set(after.map((rule) => rule["id"]));
-  return [
-    ...before.filter(({ id }) => !left.has(id)).map((rule) => `removed: ${ruleLabel(rule)}`),
-    ...after.flatMap((rule) => {
-      const old = known.get(rule["id"]);
-      if (old === undefined) return [`added: ${ruleLabel(rule)}`];
-      const isSame = sameJson(contentOf(old), contentOf(rule));
-      return isSame ? [] : [`changed: ${ruleLabel(rule)}, before: ${ruleText(old)}`];
-    }),
-  ];
 }
 
 /** Describes what a rule does, with its description or ref. */

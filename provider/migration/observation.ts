@@ -8,13 +8,12 @@ import {
   readCheck,
   readEntryPoint,
   readProposed,
-  readState,
   readStatus,
   RetiredError,
   type Configuration,
   type EntryPoint,
 } from "./api";
-import { decideState, isSameState, RETIRED, type MigrationState, type Target } from "./state";
+import { decideState, RETIRED, type MigrationState, type Target } from "./state";
 
 /** What a single read of a zone shows about its migration. */
 export interface Observation {
@@ -42,22 +41,18 @@ export interface ObserveOptions {
   readonly onlyBlockers?: boolean;
   /** A function that returns the zone's entry point. Defaults to reading it. Set this if it was already read. */
   readonly entryPoint?: typeof readEntryPoint;
-  /** Whether to start over if the zone's state changes during the read. Defaults to true. */
-  readonly again?: boolean;
 }
 
 /**
- * Reads a zone without changing it. Reads it again if its state changed between two requests, for example because
- * another process finishes the migration. The check, the configuration and the entry point come last, so that a step is
- * judged by the latest data.
+ * Reads a zone without changing it. The check, the configuration and the entry point come last, so that a step is judged by
+ * the latest data.
  */
 export async function observe(
   api: EdgeApi,
   zoneId: string,
   options: ObserveOptions = {},
 ): Promise<Observation> {
-  const { again = true, onlyBlockers = false, entryPoint: ownEntryPoint = readEntryPoint } = options;
-  let seen: MigrationState | undefined;
+  const { onlyBlockers = false, entryPoint: ownEntryPoint = readEntryPoint } = options;
   try {
     const status = await readStatus(api, zoneId);
     const early = decideState(status);
@@ -66,7 +61,6 @@ export async function observe(
     const previous = await readPreviousRules(api, zoneId, onlyBlockers);
     const verdict = await readCheck(api, zoneId);
     const state = decideState(status, verdict.state);
-    seen = state;
     const proposed =
       verdict.compatible === true && !onlyBlockers ? await proposal(api, zoneId, state) : undefined;
     const entryPoint = await ownEntryPoint(api, zoneId);
@@ -78,10 +72,7 @@ export async function observe(
     };
   } catch (error) {
     if (error instanceof RetiredError) return { zoneId, state: RETIRED };
-    const isRefused = error instanceof ApiError && error.status === 400;
-    if (!again || !isRefused || seen === undefined) throw error;
-    if (isSameState(await readState(api, zoneId), seen)) throw error;
-    return await observe(api, zoneId, { ...options, again: false });
+    throw error;
   }
 }
 

@@ -5,7 +5,6 @@ import { observe } from "./observation";
 import { ID } from "../runtime/fields";
 import type { Host } from "../runtime/host";
 import { lookup } from "../runtime/lookup";
-import { prose } from "../basics/markdown";
 
 export type { Readiness, ZoneReadiness } from "./judge";
 
@@ -14,28 +13,16 @@ export interface MigrationReadinessArgs {
   readonly zones: readonly string[];
 }
 
-/** A report on zones, as data and in three text formats. */
+/** A report on zones. */
 export interface MigrationReadiness {
   readonly zones: readonly ZoneReadiness[];
-  /** One line per zone, for a terminal. */
-  readonly table: string;
-  /** One row per zone, for a pull request. */
-  readonly markdown: string;
-  /** `zones` as JSON. */
-  readonly json: string;
 }
 
 const report = lookup<MigrationReadinessArgs, MigrationReadiness>("migrationReadiness")(
   { zones: z.array(ID.zone).min(1, "is empty. List at least one zone ID") },
-  async (host, { zones }) => {
-    const read = await Promise.all([...new Set(zones)].map((zone) => readinessOf(host, zone)));
-    return {
-      zones: read,
-      table: tableOf(read),
-      markdown: markdownOf(read),
-      json: JSON.stringify(read, null, 2),
-    };
-  },
+  async (host, { zones }) => ({
+    zones: await Promise.all([...new Set(zones)].map((zone) => readinessOf(host, zone))),
+  }),
 );
 
 /**
@@ -47,7 +34,7 @@ const report = lookup<MigrationReadinessArgs, MigrationReadiness>("migrationRead
  * rule acted on them. That no longer applies. A zone with more than 200 firewall rules to migrate, or with an
  * expression over 4 KB, needs Cloudflare Support.
  *
- * A zone that can't be read still gets a line in the report.
+ * A zone that can't be read is still in the report.
  *
  * @throws LookupError if a zone ID is malformed, if no zone is given, or if credentials are missing.
  *
@@ -56,7 +43,7 @@ const report = lookup<MigrationReadinessArgs, MigrationReadiness>("migrationRead
  * import { migrationReadiness } from "pulumi-edgeguard";
  *
  * export const readiness = migrationReadiness({ zones: ["0da42c8d2132a9ddaf714f9e7c920711"] }).then(
- *   ({ table }) => table,
+ *   ({ zones }) => zones.map(({ zoneId, readiness, because }) => [zoneId, readiness, ...because].join(": ")),
  * );
  * ```
  * @see https://developers.cloudflare.com/waf/reference/migration-guides/waf-managed-rules-migration/
@@ -76,36 +63,4 @@ async function readinessOf(host: Host, zone: string): Promise<ZoneReadiness> {
     if (!(error instanceof ApiError)) throw error;
     return { zoneId: zone, readiness: "notRead", because: [host.redact(error.message)], findings: [] };
   }
-}
-
-const WORDS: Readonly<Record<string, string>> = {
-  notCounted: "not counted",
-  underWay: "under way",
-  notRead: "not read",
-};
-
-function cells({ zoneId: zone, readiness, migrationState = "", because }: ZoneReadiness): string[] {
-  const [first = "", ...more] = because;
-  const reason = more.length === 0 ? first : `${first} (and ${more.length} more)`;
-  return [zone, WORDS[readiness] ?? readiness, migrationState, reason];
-}
-
-const HEAD = ["zone", "readiness", "state", "reason"];
-
-function tableOf(zones: readonly ZoneReadiness[]): string {
-  const rows = [HEAD, ...zones.map(cells)];
-  const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
-}
-
-function markdownOf(zones: readonly ZoneReadiness[]): string {
-  const line = (row: readonly string[]): string => `| ${row.map(prose).join(" | ")} |`;
-  return [line(HEAD), "| --- | --- | --- | --- |", ...zones.map(cells).map(line)].join("\n");
 }
