@@ -1,3 +1,4 @@
+import { compareText } from "../basics/words";
 import { RULES_LANGUAGE } from "../limits/index";
 import { implies, reduce, type Formula } from "./implication";
 import { parseExpression } from "./parse";
@@ -114,11 +115,10 @@ function normalize(condition: Condition, isNegated: boolean): NormalForm {
           : `${of} in {${sorted.join(" ")}}`;
       return { kind: "atom", isNegated, text, members: { of, values } };
     }
-    case "xor":
-      return joinXor(
-        condition.conditions.map((part) => normalize(part, false)),
-        isNegated,
-      );
+    case "xor": {
+      const parts = condition.conditions.map((part) => normalize(part, false));
+      return { kind: "xor", of: parts.sort(byText), isNegated };
+    }
     default: {
       const kind = (condition.kind === "and") === isNegated ? "or" : "and";
       return joinAndOr(
@@ -139,40 +139,13 @@ function joinAndOr(kind: "and" | "or", parts: readonly NormalForm[]): NormalForm
   if (flat.some((part) => part.kind === "constant" && part.value === decides))
     return decides ? ALWAYS : NEVER;
   const byText = new Map(flat.filter(({ kind }) => kind !== "constant").map((part) => [render(part), part]));
-  const of = [...byText].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, part]) => part);
+  const of = [...byText].sort(([a], [b]) => compareText(a, b)).map(([, part]) => part);
   const [only] = of;
   if (only === undefined) return decides ? NEVER : ALWAYS;
   return of.length === 1 ? only : { kind, of };
 }
 
-/** Joins operands of `xor`. Equal operands cancel each other out; constants and `not` negate the result. */
-function joinXor(parts: readonly NormalForm[], isNegated: boolean): NormalForm {
-  let flipped = isNegated;
-  const odd = new Map<string, NormalForm>();
-  for (const part of parts.flatMap((each) =>
-    each.kind === "xor" ? [...each.of, ...(each.isNegated === true ? [ALWAYS] : [])] : [each],
-  )) {
-    if (part.kind === "constant") flipped = flipped !== part.value;
-    else if (!odd.delete(render(part))) odd.set(render(part), part);
-  }
-  const of = [...odd].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, part]) => part);
-  const [only] = of;
-  if (only === undefined) return flipped ? ALWAYS : NEVER;
-  if (of.length > 1) return { kind: "xor", of, isNegated: flipped };
-  return flipped ? negate(only) : only;
-}
-
-function negate(form: NormalForm): NormalForm {
-  switch (form.kind) {
-    case "constant":
-      return form.value ? NEVER : ALWAYS;
-    case "and":
-    case "or":
-      return joinAndOr(form.kind === "and" ? "or" : "and", form.of.map(negate));
-    default:
-      return { ...form, isNegated: form.isNegated !== true };
-  }
-}
+const byText = (a: NormalForm, b: NormalForm): number => compareText(render(a), render(b));
 
 function render(form: NormalForm): string {
   if (form.kind === "constant") return String(form.value);

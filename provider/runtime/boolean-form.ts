@@ -44,7 +44,7 @@ export class BooleanMember {
    * Sends the field in the form that Cloudflare accepted or returned before; by default, as a string. Tries the other
    * form once after a 400 error that is or may be about the field.
    *
-   * @throws the more informative error if both forms are rejected.
+   * @throws if both forms are rejected: the second error, unless it's only about the form again.
    */
   async send<T>(request: (form: BooleanForm) => Promise<T>): Promise<T> {
     const sendIn = async (form: BooleanForm): Promise<T> => {
@@ -60,7 +60,7 @@ export class BooleanMember {
       try {
         return await sendIn(form === "string" ? "boolean" : "string");
       } catch (second) {
-        throw isRefusal(second) ? moreTelling(error, second, this) : second;
+        throw isRefusal(second) && pointsAt(second, this) ? error : second;
       }
     }
   }
@@ -70,22 +70,14 @@ function isRefusal(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status === 400;
 }
 
-function mayMean({ errors }: ApiError, member: BooleanMember): boolean {
-  const pointers = errors.flatMap(({ pointer }) => pointer ?? []);
-  if (pointers.some((each) => each.startsWith(member.pointer))) return true;
+function pointsAt({ errors }: ApiError, member: BooleanMember): boolean {
+  return errors.some(({ pointer }) => pointer?.startsWith(member.pointer) === true);
+}
+
+function mayMean(error: ApiError, member: BooleanMember): boolean {
+  if (pointsAt(error, member)) return true;
+  const pointers = error.errors.flatMap(({ pointer }) => pointer ?? []);
   const holds = (pointer: string): boolean =>
     `${member.pointer}/`.startsWith(`${pointer.replace(/\/$/, "")}/`);
   return member.doubtful && (pointers.length === 0 || pointers.some(holds));
-}
-
-/** Merges both errors, without the parts about the field's form, which don't help the user. */
-function moreTelling(first: ApiError, second: ApiError, member: BooleanMember): ApiError {
-  const ofContent = ({ errors }: ApiError): ApiError["errors"] =>
-    errors.filter(({ pointer }) => pointer?.startsWith(member.pointer) !== true);
-  const errors = new Map(
-    [...ofContent(first), ...ofContent(second)].map((note) => [JSON.stringify(note), note]),
-  );
-  if (errors.size === 0) return first;
-  const base = ofContent(first).length > 0 ? first : second;
-  return new ApiError({ ...base.init, errors: [...errors.values()] });
 }

@@ -1,5 +1,4 @@
 import type * as pulumi from "@pulumi/pulumi";
-import type { CompositeId, ObjectAddress, Scope } from "./composite-id";
 import type { Facts } from "./lifecycle";
 import { refusal } from "./program";
 
@@ -29,36 +28,12 @@ export function ownId({ compositeId }: Facts, id: pulumi.Output<pulumi.ID>): pul
  * Throws if the resource option `import` is set. For a dynamic resource, the engine doesn't pass the provider to an
  * import, which would fail without giving a reason.
  */
-export function refuseImport(
-  { type, compositeId, importedWith }: Facts,
-  name: string,
-  args: object,
-  id: string,
-): never {
-  const scope = scopeIn(args) ?? addressIn(compositeId, id)?.scope;
-  const kind = scope?.kind ?? (compositeId.forms[0].includes("<zone ID>") ? "zone" : "account");
-  const command = `edgeguard import --${kind} ${scope?.id ?? `<${kind} ID>`} ${importedWith}`;
+export function refuseImport({ type, importedWith }: Facts, name: string): never {
   const instead =
     importedWith === undefined
       ? "remove the option, and set target to the zone's current step, so that the update records the zone without sending anything"
-      : `run \`${command}\`, which writes the program and the file for \`pulumi import\``;
+      : `run \`edgeguard import ${importedWith}\` with --zone or --account, which writes the program and the file for \`pulumi import\``;
   throw refusal(
     `edgeguard: ${type} "${name}": the import option can't import a dynamic resource: ${instead}.`,
   );
-}
-
-function scopeIn(args: object): Scope | undefined {
-  for (const kind of ["zone", "account"] as const) {
-    const id: unknown = Reflect.get(args, `${kind}Id`);
-    if (typeof id === "string") return { kind, id };
-  }
-  return undefined;
-}
-
-function addressIn(compositeId: CompositeId, id: string): ObjectAddress | undefined {
-  try {
-    return compositeId.parse(id);
-  } catch {
-    return undefined; // The bare ID, which is what other providers accept.
-  }
 }

@@ -20,7 +20,7 @@ abstract class EdgeResource extends pulumi.CustomResource {
     const { type } = data;
     checkStackConfig();
     const args = namedArgs(data, name, given);
-    if (opts.import !== undefined) refuseImport(data, name, args, opts.import);
+    if (opts.import !== undefined) refuseImport(data, name);
     const isGet = opts.id !== undefined;
     if (opts.id !== undefined) checkCompositeId(data, name, opts.id);
     else refuseProto(`${type} "${name}"`, args);

@@ -195,7 +195,7 @@ describe("a policy's enabled field", () => {
         [undefined, "expected a boolean"],
         [undefined, "no directive"],
       ],
-      ["expected a boolean", "no directive"],
+      ["no directive"],
     ],
     [
       "the same error twice",
