@@ -1,6 +1,5 @@
 import type { z } from "zod";
 import { inventoryDocument } from "./page-shield/inventory/file";
-import { inventoryCheckDocument } from "./page-shield/inventory/model";
 import { DRIFT_SCHEMA, driftDocument } from "./report/drift/model";
 import { REPORT_SCHEMA, reportDocument } from "./report/model";
 import { survey } from "./survey/model";
@@ -40,12 +39,6 @@ export const SCHEMAS: readonly PublishedSchema[] = [
     description:
       "The scripts that your pages may load, with justification, owner and approval, for `edgeguard inventory`.",
     model: inventoryDocument,
-  },
-  {
-    name: "inventory-check.v1",
-    title: "Check of a script inventory",
-    description: "The output of `edgeguard inventory check --format json`, also written as evidence.",
-    model: inventoryCheckDocument,
   },
   {
     name: DRIFT_SCHEMA,

@@ -8,7 +8,6 @@ import {
   listShape,
   recordId,
   SCRIPTS,
-  type DetectedRecord,
   type DetectedKind,
   listPolicies,
   readPolicy,
@@ -124,7 +123,7 @@ export const getPageShieldPolicy = policyLookup.plain;
 export const getPageShieldPolicyOutput = policyLookup.output;
 
 /** Returns the list lookup for one kind of detection. */
-function listLookup<T extends DetectedRecord>(
+function listLookup<T extends { readonly id: string }>(
   name: string,
   kind: DetectedKind<T>,
 ): Lookup<DetectedListArgs, DetectedList<T>> {

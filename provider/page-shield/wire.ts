@@ -193,6 +193,10 @@ const RESERVED_PARAMETERS: Readonly<Record<string, string>> = {
   status: "has its own argument. Set status",
   page: "is not supported, because all pages are read. Remove it",
   per_page: "is not supported, because all pages are read. Remove it",
+  order_by: "is not supported, because all pages are read, oldest detection first. Sort the result",
+  direction: "is not supported, because all pages are read, oldest detection first. Sort the result",
+  prioritize_malicious:
+    "is not supported, because all pages are read, oldest detection first. Sort the result",
   export: "is not supported, because it makes the API return a file. Remove it",
 };
 
@@ -246,20 +250,18 @@ interface ListQuery {
  *
  * @throws ApiError if there are more than fit into memory.
  */
-export async function listDetected<T extends DetectedRecord>(
+export async function listDetected<T extends { readonly id: string }>(
   api: EdgeApi,
   { path, record }: DetectedKind<T>,
   args: ListQuery,
 ): Promise<T[]> {
   const what = `Listing the ${path} in zone ${args.zoneId}`;
   const list = `/zones/${args.zoneId}/page_shield/${path}`;
-  const query = toQuery(args);
-  const order = clientSideOrder(query);
   const items: T[] = [];
   const pages = byPage(api, list, {
     what,
     record,
-    query: order === undefined ? query : { ...query, ...PAGE_SHIELD.STEADY_ORDER },
+    query: { ...toQuery(args), ...PAGE_SHIELD.STEADY_ORDER },
     perPage: PAGE_SHIELD.MAX_PER_PAGE,
     complete: args.complete ?? false,
     key: ({ id }) => id,
@@ -268,38 +270,13 @@ export async function listDetected<T extends DetectedRecord>(
     if (items.length === PAGE_SHIELD.MAX_DETECTIONS) throw tooMany(what, list);
     items.push(item);
   }
-  return order === undefined ? items : items.sort(order);
+  return items;
 }
 
 function tooMany(what: string, path: string): ApiError {
   const detail = `there are more than ${formatNumber(PAGE_SHIELD.MAX_DETECTIONS)}, the most that are read`;
   const advice = "Set hosts or status, so that fewer match.";
   return new ApiError({ what, method: "GET", path, status: 200, outcome: "notDone", detail, advice });
-}
-
-/** Properties of every kind of detection. */
-export interface DetectedRecord {
-  readonly id: string;
-  readonly firstSeenAt?: string;
-  readonly lastSeenAt?: string;
-}
-
-/**
- * Returns a comparator for the requested order: pages are read in a stable order and sorted afterwards. Undefined if
- * only the API can sort in the requested order.
- */
-function clientSideOrder(query: Query): ((a: DetectedRecord, b: DetectedRecord) => number) | undefined {
-  const steady = PAGE_SHIELD.STEADY_ORDER;
-  const { order_by: by = steady.order_by, direction = steady.direction } = query;
-  const member = by === "first_seen_at" ? "firstSeenAt" : by === "last_seen_at" ? "lastSeenAt" : undefined;
-  const isMaliciousFirst =
-    String(query["prioritize_malicious"] ?? false) === "true" && query["order_by"] !== undefined;
-  if (member === undefined || isMaliciousFirst || (direction !== "asc" && direction !== "desc"))
-    return undefined;
-  if (member === "firstSeenAt" && direction === "asc") return () => 0;
-  const sign = direction === "asc" ? 1 : -1;
-  const time = (record: DetectedRecord): number => Date.parse(record[member] ?? "") || 0;
-  return (a, b) => sign * (time(a) - time(b));
 }
 
 /** Reads one detection, including the properties that lists omit. */

@@ -1,9 +1,25 @@
-import { inventoryCheckDocument } from "../page-shield/inventory/model";
+import { z } from "zod";
 import { parseJson, propertyPath } from "../basics/json";
 import { LookupError } from "../runtime/lookup";
 import { pluralize } from "../basics/words";
 import type { InventorySummary } from "./model";
 import { say, unlinked, value, words } from "./phrase";
+
+/** The part of a check that the report shows. */
+const inventoryCheck = z.looseObject({
+  checkedAt: z.iso.datetime(),
+  passed: z.boolean(),
+  inventory: z.looseObject({ file: z.string() }),
+  seen: z.looseObject({ scripts: z.int(), hosts: z.array(z.string()).exactOptional() }),
+  findings: z.array(
+    z.looseObject({
+      kind: z.string(),
+      zoneId: z.string(),
+      url: z.string().exactOptional(),
+      message: z.string(),
+    }),
+  ),
+});
 
 /**
  * Reads the result of checking a script inventory.
@@ -12,7 +28,7 @@ import { say, unlinked, value, words } from "./phrase";
  * @throws LookupError if it's anything else.
  */
 export function readInventorySummary(text: string): InventorySummary {
-  const parsed = inventoryCheckDocument.safeParse(parseJson(text));
+  const parsed = inventoryCheck.safeParse(parseJson(text));
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const where = propertyPath(issue?.path ?? []);

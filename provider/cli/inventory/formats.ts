@@ -10,7 +10,6 @@ import type {
   RequirementStanding,
 } from "../../page-shield/inventory/model";
 import { inTable, markdown, unlinked, value, words, type Phrase } from "../../report/phrase";
-import { schemaUrl } from "../../basics/published";
 import { applying, pluralize } from "../../basics/words";
 import { toCsv } from "../../terminal/csv";
 
@@ -20,8 +19,7 @@ export type Format = "text" | "markdown" | "json" | "csv";
 export const WRITERS: Readonly<Record<Format, (check: InventoryCheck) => string>> = {
   text: toText,
   markdown: toMarkdown,
-  json: (check) =>
-    visible(`${JSON.stringify({ $schema: schemaUrl("inventory-check.v1"), ...check }, undefined, 2)}\n`),
+  json: (check) => visible(`${JSON.stringify(check, undefined, 2)}\n`),
   csv: toTable,
 };
 

@@ -1,39 +1,32 @@
-import { z } from "zod";
 import type { LiteralUnion } from "../../runtime/fields";
-import { members, schemaUrl, type SchemaUrl } from "../../basics/published";
 
-/** The result of an inventory check: interfaces for programs, and the schema of its JSON. */
+/** The result of an inventory check, as a program gets it and as JSON. */
 
-const APPROVALS = ["approved", "expiring", "expired", "not yet approved", "unapproved", "new"] as const;
-const CONTENTS = ["unchanged", "changed", "expected to change", "not watched"] as const;
-const FINDINGS = [
-  "malicious",
-  "suspicious",
-  "new",
-  "unapproved",
-  "expired",
-  "changed",
-  "expiring",
-  "off",
-  "not read",
-  "nothing seen",
-  "stale",
-] as const;
 /** What a low score or a threat list can mean for a script, worst first. */
 export const THREATS = ["malicious", "suspicious", "false positive"] as const;
-const NOTICES = ["not seen", "no justification", "no owner"] as const;
 
 /** Whether an entry approves a script on the day of the check. `new` means that no entry covers the script. */
-export type ApprovalState = (typeof APPROVALS)[number];
+export type ApprovalState = "approved" | "expiring" | "expired" | "not yet approved" | "unapproved" | "new";
 /**
  * Whether a script's content matches the expected hash. `not watched` means there's no hash to compare, in either the
  * entry or Page Shield.
  */
-export type ContentState = (typeof CONTENTS)[number];
+export type ContentState = "unchanged" | "changed" | "expected to change" | "not watched";
 /** The kind of problem that makes a check fail. */
-export type FindingKind = (typeof FINDINGS)[number];
+export type FindingKind =
+  | "malicious"
+  | "suspicious"
+  | "new"
+  | "unapproved"
+  | "expired"
+  | "changed"
+  | "expiring"
+  | "off"
+  | "not read"
+  | "nothing seen"
+  | "stale";
 /** The kind of note that doesn't make a check fail. */
-export type NoticeKind = (typeof NOTICES)[number];
+export type NoticeKind = "not seen" | "no justification" | "no owner";
 
 /** A problem that makes a check fail. */
 export interface InventoryFinding {
@@ -192,141 +185,3 @@ export interface InventoryCheck {
   /** What this check shows about each part of the requirements. An assessor decides whether that's enough. */
   readonly requirements: readonly RequirementStanding[];
 }
-
-const texts = z.array(z.string()).readonly();
-const count = z.int().min(0);
-const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
-
-/** What `edgeguard inventory check --format json` writes. */
-export const inventoryCheckDocument: z.ZodType<
-  InventoryCheck & { readonly $schema: SchemaUrl<"inventory-check.v1"> }
-> = members({
-  $schema: z.literal(schemaUrl("inventory-check.v1")),
-  checkedAt: z.iso.datetime().describe("When the check ran, in UTC."),
-  passed: z.boolean().describe("True if there are no findings."),
-  inventory: members({
-    file: z.string(),
-    sha256: sha256.describe("The SHA-256 of the file."),
-    entries: count,
-    approved: count.describe("How many entries were approved on the day of the check."),
-  }),
-  seen: members({
-    sha256: sha256.describe(
-      "The SHA-256 of what Page Shield has seen. To print the hashed text, run `jq -jcS '[.scripts[].seen]'`.",
-    ),
-    scripts: count,
-    hosts: texts
-      .exactOptional()
-      .describe("The check covers only pages on these hosts. If absent, it covers all pages."),
-  }),
-  judgedBy: members({ threshold: z.number(), expiringDays: count }).describe(
-    "The check's limits: a score below `threshold` is a finding, and so is an approval that expires in fewer than `expiringDays` days.",
-  ),
-  zones: z
-    .array(
-      members({
-        zoneId: z.string(),
-        scripts: count.describe("The number of scripts that Page Shield has seen."),
-        problem: z
-          .string()
-          .exactOptional()
-          .describe("Why the zone couldn't be checked, or why its detections aren't current."),
-      }),
-    )
-    .readonly(),
-  findings: z
-    .array(
-      members({
-        kind: z.enum(FINDINGS),
-        zoneId: z.string(),
-        url: z.string().exactOptional().describe("The script's URL. Absent if the item is about the zone."),
-        host: z
-          .string()
-          .exactOptional()
-          .describe("The requested host on which no scripts were seen. Absent for other findings."),
-        line: z.int().exactOptional().describe("The line of the entry that covers the script."),
-        message: z.string(),
-      }),
-    )
-    .readonly()
-    .describe("Findings that make the check fail, worst first."),
-  notices: z
-    .array(members({ kind: z.enum(NOTICES), script: z.string(), line: z.int(), message: z.string() }))
-    .readonly()
-    .describe("Notes that don't make the check fail."),
-  scripts: z
-    .array(
-      members({
-        seen: members({
-          zoneId: z.string(),
-          url: z.string().describe("The script's URL, with any username and password hidden."),
-          pages: texts.describe(
-            "Where the script was first seen: page URLs if the plan includes them, otherwise hosts.",
-          ),
-          status: z.string().exactOptional(),
-          firstSeenAt: z.string().exactOptional(),
-          lastSeenAt: z.string().exactOptional(),
-          fetchedAt: z
-            .string()
-            .exactOptional()
-            .describe(
-              "When Cloudflare last fetched the content to compute its hash. If several hosts load the script, the earliest of their times.",
-            ),
-          score: z
-            .number()
-            .exactOptional()
-            .describe("The script's worst score, from 1 to 99; lower is worse."),
-          threats: texts.describe("Categories of the threat lists that contain the script's URL or domain."),
-          hashes: texts.describe(
-            "The SHA-256 of the script's content. There are several if Page Shield fetched different versions.",
-          ),
-        }),
-        entry: members({
-          script: z.string(),
-          line: z.int(),
-          justification: z.string().exactOptional(),
-          owner: z.string().exactOptional(),
-          approvedBy: z.string().exactOptional(),
-          approvedOn: z.string().exactOptional(),
-          approvedUntil: z.string().exactOptional(),
-          expectedHash: z.string().exactOptional().describe("The expected content's SHA-256, or `changes`."),
-          falsePositive: z
-            .number()
-            .exactOptional()
-            .describe("The lowest score that counts as a false positive."),
-        })
-          .exactOptional()
-          .describe("The entry that covers the script. Absent if none does."),
-        approval: z
-          .enum(APPROVALS)
-          .describe("Whether the entry approves the script. `new` means that no entry covers it."),
-        content: z
-          .enum(CONTENTS)
-          .describe(
-            "Whether the content matches the expected hash. `not watched` means there's no hash to compare, in either the entry or Page Shield.",
-          ),
-        threat: z
-          .enum(THREATS)
-          .exactOptional()
-          .describe(
-            "`malicious` with a score below 10 or on a threat list, `suspicious` with another score below the threshold, `false positive` if the entry accepts the score. Absent otherwise.",
-          ),
-      }),
-    )
-    .readonly(),
-  standard: z.literal("PCI DSS 4.0.1"),
-  requirements: z
-    .array(
-      members({
-        requirement: z.enum(["6.4.3", "11.6.1"]),
-        element: z.string(),
-        scope: z.string().describe("What `standing` covers."),
-        standing: z.enum(["evidenced", "partly", "not"]),
-        why: z.string(),
-      }),
-    )
-    .readonly()
-    .describe(
-      "What this check shows about each part of the requirements. An assessor decides whether that's enough.",
-    ),
-});

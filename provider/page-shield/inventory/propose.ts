@@ -1,4 +1,4 @@
-import type { YAMLSeq } from "yaml";
+import type { YAMLMap } from "yaml";
 import { schemaUrl } from "../../basics/published";
 import { LookupError } from "../../runtime/lookup";
 import { escapeInvisible } from "../../basics/printable";
@@ -10,7 +10,7 @@ import { parseScriptUrl } from "./script-pattern";
 
 /**
  * Adds new scripts to an inventory file, so that you approve them by reviewing a diff. The rest of the file keeps its
- * bytes.
+ * meaning and its comments, but not every space.
  */
 
 /** An entry to add. */
@@ -109,108 +109,40 @@ export function addEntries(
   return added;
 }
 
-/** Inserts the entries as text, because serializing the parsed document would change the style of other lines. */
-function insert(file: string, given: string, entries: readonly Proposal[], stated: Stated): string {
-  const eol = given.includes("\r\n") ? "\r\n" : "\n";
-  const text = given.endsWith("\n") ? given : `${given}${eol}`;
-  const { parseDocument, isSeq, isNode } = yaml();
-  const list = parseDocument(text).get("scripts", true);
-  if (!isNode(list) || !list.range) throw new LookupError(`${file}: has no list named scripts.`);
-  const items = isSeq(list) ? list.items : [];
-  const [start, end] = list.range;
-  if (file.endsWith(".json")) {
-    const last = items.at(-1);
-    const indentAt = (offset: number): string =>
-      /^[ \t]*/.exec(text.slice(text.lastIndexOf("\n", offset - 1) + 1))?.[0] ?? "";
-    const unit = /^[ \t]+(?=")/m.exec(text)?.[0] ?? "  ";
-    const outer = indentAt(start);
-    const objects = entries.map((entry) => jsonLines(entry, stated, unit, `${outer}${unit}`, eol));
-    const added = objects.join(`,${eol}`);
-    if (!isNode(last) || !last.range)
-      return `${text.slice(0, start)}[${eol}${added}${eol}${outer}]${text.slice(end)}`;
-    return `${text.slice(0, last.range[1])},${eol}${added}${text.slice(last.range[1])}`;
+function insert(file: string, text: string, entries: readonly Proposal[], stated: Stated): string {
+  const { parseDocument, isSeq } = yaml();
+  const document = parseDocument(text);
+  const list = document.get("scripts");
+  if (!isSeq(list)) throw new LookupError(`${file}: has no list named scripts.`);
+  list.flow = false; // An entry per line can be reviewed.
+  for (const entry of entries) {
+    const node: YAMLMap = document.createNode(entryOf(entry, stated));
+    node.commentBefore = ` ${escapeInvisible(factsAbout(entry))}.`;
+    const approval = document.createNode(null);
+    approval.comment = " To approve: { by: <name>, on: <YYYY-MM-DD>, until: <YYYY-MM-DD> }";
+    node.set("approval", approval);
+    list.add(node);
   }
-  const lines = (indent: string): string =>
-    entries
-      .flatMap((entry) => yamlLines(entry, stated))
-      .map((line) => `${indent}${line}${eol}`)
-      .join("");
-  if (!isSeq(list) || items.length === 0) {
-    const rest = text
-      .slice(end)
-      .replace(/^[ \t]+(?=\r?\n)/, "")
-      .replace(/^\r?\n/, "");
-    return `${text.slice(0, start).trimEnd()}${eol}${lines("  ")}${rest}`;
-  }
-  if (list.flow === true) {
-    throw new LookupError(
-      `${file}: scripts is an inline list ([ ]), which can't be reviewed line by line. Write it with a dash before each entry.`,
-    );
-  }
-  const dash = text.slice(text.lastIndexOf("\n", start - 1) + 1, start);
-  const at = endOfList(text, list, dash.length);
-  return `${text.slice(0, at)}${lines(dash)}${text.slice(at)}`;
+  if (file.endsWith(".json")) return `${JSON.stringify(document, undefined, 2)}\n`;
+  return document.toString({ lineWidth: 0 });
 }
 
-/** Finds the end of the list: the start of the line after the last entry and any indented comments below it. */
-function endOfList(text: string, list: YAMLSeq, dashColumn: number): number {
-  const last = list.items.at(-1);
-  const { isNode } = yaml();
-  const end = isNode(last) && last.range ? last.range[1] : (list.range?.[1] ?? 0);
-  const lineEnd = (from: number): number => {
-    const found = text.indexOf("\n", from);
-    return found === -1 ? text.length : found + 1;
-  };
-  let at = text[end - 1] === "\n" ? end : lineEnd(end);
-  for (let next = at; next < text.length; next = lineEnd(next)) {
-    const line = text.slice(next, lineEnd(next));
-    const indent = /^ */.exec(line)?.[0].length ?? 0;
-    if (line.trim() === "") continue;
-    if (!line.trimStart().startsWith("#") || indent <= dashColumn) break;
-    at = lineEnd(next);
-  }
-  return at;
+function entryOf(
+  { script, hash }: Proposal,
+  { owner = "", justification = "" }: Stated,
+): Record<string, unknown> {
+  return { script, justification, owner, approval: null, ...(hash === undefined ? {} : { hash }) };
 }
 
-function yamlLines({ script, hash, hashes, seen }: Proposal, { owner, justification }: Stated): string[] {
+/** What was seen of a script, for the reviewer. */
+function factsAbout({ hash, hashes, seen }: Proposal): string {
   const [first] = seen;
   const pages = [...new Set(seen.flatMap((each) => each.pages))];
-  const facts = [
+  return [
     `Seen on ${firstPages(pages)}`,
     ...(first?.firstSeenAt === undefined ? [] : [`first on ${first.firstSeenAt.slice(0, 10)}`]),
     first?.score === undefined ? "without a score" : `score ${first.score}`,
     ...(hashes > 1 ? [`with ${hashes} different hashes, so no hash is filled in`] : []),
     ...(hashes === 1 && hash === undefined ? ["without a version in its URL, so no hash is filled in"] : []),
-  ];
-  return [
-    `# ${escapeInvisible(facts.join(", "))}.`,
-    `- script: ${scalar(script)}`,
-    `  justification: ${scalar(justification ?? "")}`,
-    `  owner: ${scalar(owner ?? "")}`,
-    "  approval: null # To approve: { by: <name>, on: <YYYY-MM-DD>, until: <YYYY-MM-DD> }",
-    ...(hash === undefined ? [] : [`  hash: ${scalar(hash)}`]),
-  ];
-}
-
-function jsonLines(
-  { script, hash }: Proposal,
-  { owner, justification }: Stated,
-  unit: string,
-  indent: string,
-  eol: string,
-): string {
-  const entry = {
-    script,
-    justification: justification ?? "",
-    owner: owner ?? "",
-    approval: null,
-    ...(hash === undefined ? {} : { hash }),
-  };
-  const lines = JSON.stringify(entry, undefined, unit).split("\n");
-  return lines.map((line) => indent + line).join(eol);
-}
-
-/** Formats text as a YAML scalar on one line. */
-function scalar(text: string): string {
-  return yaml().stringify(text, { lineWidth: 0, blockQuote: false }).trimEnd();
+  ].join(", ");
 }
