@@ -372,7 +372,8 @@ export interface KvEntriesArgs {
   /**
    * A JSON file in the form of `wrangler kv bulk put`: an array of
    * `{ key, value, base64, metadata, expiration, expiration_ttl }`. The path is relative to the program's directory.
-   * Moving the same content to another file changes nothing. The state never contains the values. Updates in place.
+   * Moving the same content to another file changes nothing. The state never contains the values. A mistake in the file is
+   * reported with the line on which its entry begins. Updates in place.
    *
    * With `ignoreChanges: ["file"]`, the file is read once, when the entries are created. After that, neither a new path nor
    * new content changes anything, and drift isn't repaired. A transform must set `ignoreChanges: ["file", "digest"]`.

@@ -176,7 +176,10 @@ export interface KvNamespaceArgs {
    * `CLOUDFLARE_ACCOUNT_ID`. Changing it replaces the namespace.
    */
   readonly accountId?: pulumi.Input<string>;
-  /** The namespace's title: 1 to 512 characters, unique per account. Updates in place. */
+  /**
+   * The namespace's title: 1 to 512 characters, unique per account. Updates in place. If another namespace has the new
+   * title, the update fails, not the preview.
+   */
   readonly title: pulumi.Input<string>;
   /**
    * Whether this is the preview namespace of a binding. If so, its title in the account ends in `_preview`, and
@@ -194,7 +197,8 @@ export interface KvNamespaceArgs {
   readonly jurisdiction?: pulumi.Input<LiteralUnion<"eu" | "us" | "fedramp">>;
   /**
    * What to do if the account already has a namespace with this title. `"ifEqual"` adopts it if it has no keys.
-   * `"takeOver"` adopts it with all its keys. `"never"` always fails. Changing it writes nothing.
+   * `"takeOver"` adopts it with all its keys. `"never"` always fails. A forced replacement finds its own namespace, so it
+   * needs `"takeOver"` if that has keys. Changing it writes nothing.
    *
    * @defaultValue `"ifEqual"`
    */

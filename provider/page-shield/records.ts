@@ -168,7 +168,10 @@ export interface DetectedFilters {
    * detections.
    */
   readonly status?: RecordStatus | readonly RecordStatus[];
-  /** Other query parameters of the API, by name. They're sent unchanged: `{ exclude_cdn_cgi: false }`. */
+  /**
+   * Other query parameters of the API, by name. They're sent unchanged: `{ exclude_cdn_cgi: false }`. Those that sort are
+   * refused, because all pages are read, oldest detection first: sort the result.
+   */
   readonly filters?: Readonly<Record<string, FilterValue>>;
 }
 
