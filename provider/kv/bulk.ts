@@ -242,19 +242,13 @@ export function progressReporter(work: {
   readonly total: number;
 }): (more: number) => void {
   const { say, who, what, total } = work;
-  const startedMs = performance.now();
-  let reportedMs = startedMs;
+  let reportedMs = performance.now();
   let done = 0;
   return (more) => {
     done += more;
     const now = performance.now();
     if (now - reportedMs < LINE_EVERY_MS || done === total) return;
     reportedMs = now;
-    const rate = done / ((now - startedMs) / 1000);
-    const seconds = (total - done) / rate;
-    const left = seconds <= 120 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} min`;
-    say.info(
-      `${who}: ${formatNumber(done)} of ${formatNumber(total)} ${what}, ${formatNumber(Number(rate.toPrecision(2)))} per second, about ${left} left`,
-    );
+    say.info(`${who}: ${formatNumber(done)} of ${formatNumber(total)} ${what}`);
   };
 }

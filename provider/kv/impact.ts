@@ -100,29 +100,17 @@ function quoted({ names, count }: Listed): string {
   return count > names.length && !text.endsWith("…") ? `${text}, …` : text;
 }
 
-const SHOWN_KEYS = 10;
-const SIGNS = ["+", "~", "-"];
+/** How many keys of each kind of change the summary names. */
+const SHOWN_KEYS = 4;
 
-/**
- * Returns the preview's summary: `+12 ~3 -1 (+a, +b, ~c, -d …)`. It names at most ten keys, including some for each kind
- * of change.
- */
+/** Returns the preview's summary: `+12 ~3 -1 (+a, +b, ~c, -d …)`. */
 export function summaryOf({
   added,
   changed,
   removed,
 }: Record<"added" | "changed" | "removed", Listed>): string {
-  const kinds = [added, changed, removed];
-  // Take one key of each kind per round, so that twelve new keys don't hide the one that's deleted.
-  const shares = kinds.map(() => 0);
-  const sum = (): number => shares.reduce((a, b) => a + b, 0);
-  for (let round = 1; round <= SHOWN_KEYS; round += 1) {
-    kinds.forEach(({ names }, kind) => {
-      if (names.length >= round && sum() < SHOWN_KEYS) shares[kind] = round;
-    });
-  }
-  const shown = kinds.flatMap(({ names }, kind) =>
-    names.slice(0, shares[kind]).map((key) => `${SIGNS[kind] ?? ""}${key}`),
+  const shown = Object.entries({ "+": added, "~": changed, "-": removed }).flatMap(([sign, { names }]) =>
+    names.slice(0, SHOWN_KEYS).map((key) => `${sign}${key}`),
   );
   const total = added.count + changed.count + removed.count;
   const named = shown.length === 0 ? "" : ` (${shown.join(", ")}${total > shown.length ? " …" : ""})`;

@@ -49,25 +49,10 @@ test("a bulk delete counts a missing key as deleted", async () => {
   expect(await removed(["never", "written"], contextFor(api).ctx)).toMatchObject({ done: 2, failed: [] });
 });
 
-test.each([
-  ["405", { status: 405, code: 10_405 }],
-  ["a 404 for the route", { status: 404, code: 7003 }],
-])(
-  "a bulk delete switches to the older endpoint after %s, and doesn't switch back",
-  async (_name, response) => {
-    const keys = await filled(20_000);
-    api.fault({ match: { method: "POST", path: "/bulk/delete" }, kind: "status", ...response, times: 9 });
-    const { ctx } = contextFor(api, { config: { concurrency: "1" } });
-    expect(await removed(keys, ctx)).toMatchObject({ done: 20_000, failed: [] });
-    expect(sentBatches(api)).toEqual(["POST bulk/delete 10000", "DELETE bulk 10000", "DELETE bulk 10000"]);
-    expect(storedKeys(api)).toEqual([]);
-  },
-);
-
-test("a bulk delete fails with Cloudflare's message if the API has neither endpoint", async () => {
+test("a bulk delete fails with Cloudflare's message if the API has no such endpoint", async () => {
   api.fault({ match: {}, kind: "status", status: 405, times: 9 });
   const { error } = await removed(["a"], contextFor(api).ctx);
-  expect(error?.message).toContain(`Deleting key "a" from namespace ${place.namespaceId} failed: DELETE `);
+  expect(error?.message).toContain(`Deleting key "a" from namespace ${place.namespaceId} failed: POST `);
 });
 
 test("a bulk delete counts all keys in a missing namespace as deleted after one request", async () => {

@@ -113,7 +113,7 @@ describe("an upload", () => {
     expect(storedKeys(api)).toHaveLength(whole);
   });
 
-  test("reports the progress of a long upload with the remaining time", async () => {
+  test("reports the progress of a long upload", async () => {
     const { ctx, said } = contextFor(api, { config: { concurrency: "1" } });
     const time = jest.spyOn(performance, "now");
     let at = 0;
@@ -121,8 +121,8 @@ describe("an upload", () => {
     const { entries, rows } = uploadOf(manyEntries(3_000), () => (at += 6_000));
     expect(await uploaded({ entries, rows }, ctx)).toMatchObject({ done: 3_000 });
     expect(said).toEqual([
-      `edgeguard: KvEntries ${place.namespaceId}: 1,000 of 3,000 entries written, 170 per second, about 12 s left`,
-      `edgeguard: KvEntries ${place.namespaceId}: 2,000 of 3,000 entries written, 170 per second, about 6 s left`,
+      `edgeguard: KvEntries ${place.namespaceId}: 1,000 of 3,000 entries written`,
+      `edgeguard: KvEntries ${place.namespaceId}: 2,000 of 3,000 entries written`,
     ]);
   });
 

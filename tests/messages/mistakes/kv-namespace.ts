@@ -22,13 +22,6 @@ export const KV_NAMESPACE: readonly Mistake[] = [
     instead: { adopt: "ifEqual" },
   },
   {
-    title: "A rename to a title that's taken",
-    before: (api) => namespaceWithKey(api, "products"),
-    existing: {},
-    write: { title: "products" },
-    instead: { title: "catalog-v2" },
-  },
-  {
     title: "An account that doesn't exist",
     write: { accountId: "00000000000000000000000000000002" },
     instead: (api) => ({ accountId: api.accounts.main }),
