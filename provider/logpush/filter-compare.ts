@@ -1,6 +1,5 @@
 import { implies, type Formula } from "../rules-language/implication";
 import { documentedTypes } from "./dataset-fields";
-import { isTime } from "./filter-fields";
 import { childrenOf, isLeaf, readFilter, type Leaf, type Node } from "./filter-read";
 import { filterMeaning } from "./filter-text";
 
@@ -45,17 +44,12 @@ type Comparison = Leaf & { readonly value: string };
 /** Whether a value that passes the first comparison certainly also passes the second. */
 function leafImplies(before: Comparison, after: Comparison): boolean {
   if (before.key !== after.key) return false;
-  if (before.operator === "eq" && after.operator === "!eq") return areDifferent(before, after);
-  return boundsImply(before, after) || affixesImply(before, after);
-}
-
-/** Whether no value equals both. In a numeric field, 5 equals 5.0. */
-function areDifferent(a: Comparison, b: Comparison): boolean {
-  const order = compareNumbers(a, b);
-  if (order !== undefined) return order !== 0;
-  if (mayBeTime(a) && [a, b].every(({ value }) => isTime(value) || digitsOf(value) >= UNIX_DIGITS))
-    return false;
-  return a.value !== b.value && Number(a.value) !== Number(b.value);
+  // A text that starts with "/api/v1" also starts with "/api".
+  if (before.operator === "startsWith" && after.operator === "startsWith")
+    return before.value.startsWith(after.value);
+  if (before.operator === "endsWith" && after.operator === "endsWith")
+    return before.value.endsWith(after.value);
+  return boundsImply(before, after);
 }
 
 /** Whether one bound implies the other. For example, a value that passes `gt 10` also passes `geq 5`. */
@@ -72,47 +66,19 @@ function boundsImply(before: Comparison, after: Comparison): boolean {
 /** Matches a number in its plain notation. */
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?$/;
 
-/** The digits of a time in seconds since 1970. A time in a smaller unit has more. */
-const UNIX_DIGITS = 10;
-
 /** The difference between two numbers. Undefined if one isn't a number, or if they may be times in different units. */
 function compareNumbers(a: Comparison, b: Comparison): number | undefined {
   if (!NUMBER.test(a.value) || !NUMBER.test(b.value)) return undefined;
-  const [one, other] = [digitsOf(a.value), digitsOf(b.value)];
-  if (mayBeTime(a) && one !== other && Math.max(one, other) >= UNIX_DIGITS) return undefined;
+  const [one, other] = [a, b].map(({ value }) => value.split(".")[0]?.length);
+  // The number of digits says in which unit a time is.
+  if (one !== other && mayBeTime(a)) return undefined;
   const areWhole = ![a.value, b.value].some((value) => value.includes("."));
   // A double can't hold every time in nanoseconds.
   return areWhole ? Number(BigInt(a.value) - BigInt(b.value)) : Number(a.value) - Number(b.value);
 }
 
-/** The number of digits before the decimal point; 0 if it isn't a number. */
-const digitsOf = (value: string): number => /^-?(\d+)(\.\d+)?$/.exec(value)?.[1]?.length ?? 0;
-
 /** Whether a field may hold a time, whose unit depends on how the value is written. */
 function mayBeTime({ key }: Comparison): boolean {
   const types = documentedTypes(key);
   return types.length === 0 || types.includes("int or string");
-}
-
-/**
- * Whether one string test implies the other. For example, a value that passes `startsWith "/api/v1"` also passes
- * `startsWith "/api"`.
- */
-function affixesImply(before: Comparison, after: Comparison): boolean {
-  const [old, now] = [before.value, after.value];
-  switch (`${before.operator} ${after.operator}`) {
-    case "startsWith startsWith":
-      return old.startsWith(now);
-    case "endsWith endsWith":
-      return old.endsWith(now);
-    case "startsWith contains":
-    case "endsWith contains":
-      return old.includes(now);
-    case "!startsWith !startsWith":
-      return now.startsWith(old);
-    case "!endsWith !endsWith":
-      return now.endsWith(old);
-    default:
-      return false;
-  }
 }

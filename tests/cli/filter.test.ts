@@ -82,7 +82,7 @@ test("edgeguard filter warns about lines that make the counts unreliable", async
   expect(ran.code).toBe(0);
   expect(ran.stdout).toContain("1 of 4 lines passes, 1 doesn't, 2 can't be read.");
   expect(ran.stderr.split("\n")).toEqual([
-    "edgeguard: 2 of 4 lines can't be read: line 2 is not valid JSON, line 3 is not a JSON object.",
+    "edgeguard: 2 of 4 lines can't be read: line 2 is not a JSON object, line 3 is not a JSON object.",
     ...["ClientRequestHost", "ClientRequestPath", "EdgeResponseStatus"].map(
       (field) =>
         `edgeguard: 1 of 4 lines has no ${field} field, so comparisons with it fail. Cloudflare may treat such lines differently. Use sample lines that have the field.`,
@@ -134,7 +134,7 @@ describe("edgeguard filter", () => {
       code: 1,
       stdout: "",
       stderr:
-        "edgeguard: none of the 2 lines is a JSON object; line 1 is not valid JSON. Put one JSON object on each line (NDJSON).\n",
+        "edgeguard: none of the 2 lines is a JSON object; line 1 is not a JSON object. Put one JSON object on each line (NDJSON).\n",
     });
   });
 
