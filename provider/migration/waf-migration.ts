@@ -19,26 +19,6 @@ import { CompositeId } from "../runtime/composite-id";
 import { ID, type LiteralUnion } from "../runtime/fields";
 import { LOCK } from "../runtime/locks";
 
-/** A timeout: seconds, or text with hours, minutes and seconds. Its canonical form is seconds. */
-const timeout = z
-  .union([z.number(), z.string()], 'must be a number of seconds, or text such as "30m" or "1h"')
-  .transform((given, ctx) => {
-    const [, h, m, s] = /^(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?$/.exec(String(given)) ?? [];
-    const text = [h, m, s].some((part) => part !== undefined);
-    const seconds =
-      typeof given === "number"
-        ? given
-        : text
-          ? Number(h ?? 0) * 3600 + Number(m ?? 0) * 60 + Number(s ?? 0)
-          : NaN;
-    if (Number.isInteger(seconds) && seconds >= 0 && seconds <= MAX_WAIT_SECONDS) return seconds;
-    ctx.addIssue({
-      code: "custom",
-      message: `must be 0 to ${MAX_WAIT_SECONDS} seconds, or text such as "30m" or "1h", not ${JSON.stringify(given)}`,
-    });
-    return z.NEVER;
-  });
-
 const MAX_WAIT_SECONDS = 86_400;
 
 const args = z.object({
@@ -54,7 +34,7 @@ const args = z.object({
         `must be the digest that the preview shows (64 hex digits), but has ${pluralize(String(input).length, "character")}`,
     })
     .exactOptional(),
-  waitFor: z.strictObject({ timeout: timeout.exactOptional() }).exactOptional(),
+  waitFor: z.strictObject({ timeout: z.int().min(0).max(MAX_WAIT_SECONDS).exactOptional() }).exactOptional(),
   quiet: z.boolean().exactOptional(),
 });
 type MigrationArgs = z.output<typeof args>;
@@ -258,14 +238,14 @@ export interface WafMigrationArgs {
   /**
    * How long an update waits for Cloudflare to complete the switch. When the time is up, the update fails and reports
    * what's known; the next update continues to wait. Updates in place. A change writes nothing to the zone.
-   * @defaultValue `{ timeout: "1h" }`
+   * @defaultValue `{ timeout: 3600 }`
    */
   readonly waitFor?: pulumi.Input<{
     /**
-     * Seconds, or text such as `"30m"`; at most a day. Updates in place.
-     * @defaultValue `"1h"`
+     * Seconds, at most a day (86,400). Updates in place.
+     * @defaultValue `3600`, an hour
      */
-    timeout?: pulumi.Input<number | string>;
+    timeout?: pulumi.Input<number>;
   }>;
   /**
    * Whether to print nothing for an assessment that hasn't changed since the last update, instead of one line. Updates

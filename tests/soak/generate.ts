@@ -313,7 +313,7 @@ export function migrationArgs(
     ...(target === "assessed" || first === undefined
       ? {}
       : random.maybe("configuration", () => configuration(random, first), 0.25)),
-    ...random.maybe("waitFor", () => ({ timeout: random.pick<Value>([60, "1m", "2m30s"]) }), 0.5),
+    ...random.maybe("waitFor", () => ({ timeout: random.pick<Value>([60, 150]) }), 0.5),
     ...random.maybe("quiet", () => random.pick<Value>([true, false]), 0.3),
   };
 }

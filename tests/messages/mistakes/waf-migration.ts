@@ -30,9 +30,9 @@ export const WAF_MIGRATION: readonly Mistake[] = [
   },
   { title: "A plan that doesn't exist", write: { plan: "free" }, instead: { plan: "pro" } },
   {
-    title: "A timeout that can't be read",
-    write: { waitFor: { timeout: "30 minutes" } },
-    instead: { waitFor: { timeout: "30m" } },
+    title: "A timeout that isn't a number of seconds",
+    write: { waitFor: { timeout: "30m" } },
+    instead: { waitFor: { timeout: 1800 } },
   },
   {
     title: "An empty configuration",
