@@ -20,6 +20,7 @@ import {
   sameJson,
   type JsonObject,
 } from "../basics/json";
+import { applying } from "../basics/words";
 import { defineResource } from "../runtime/resource";
 import type { Unmanaged } from "../runtime/unmanaged";
 import { canonicalCsp, CspError, lintCsp } from "./csp";
@@ -442,8 +443,8 @@ function findOwnPolicy(policies: readonly Policy[], args: PolicyArgs, olds: Json
 }
 
 /**
- * Warns about the combined effect of this policy and the zone's existing ones. Lists a policy with the same description
- * first, because the author may have meant to change that one.
+ * Warns about the zone's other policies: those that visitors' browsers apply as well, and those with the same description,
+ * which an interrupted create may have left.
  */
 function warnAboutOtherPolicies(
   ctx: Context,
@@ -452,38 +453,22 @@ function warnAboutOtherPolicies(
   { own, isNew }: { readonly own: Policy | undefined; readonly isNew: boolean },
 ): void {
   const others = policies.filter((p) => p.id !== own?.id);
-  const hasSameDescription = (p: Policy): boolean => p.description === args.description;
-  const alike =
-    isNew && own === undefined
-      ? others.filter((p) => hasSameDescription(p) && ctx.holding(p.id) === undefined)
-      : [];
-  const enforced = isEnforced(args)
-    ? others.filter(isEnforced).sort((a, b) => Number(hasSameDescription(b)) - Number(hasSameDescription(a)))
-    : [];
-  const warn = (...sentences: string[]): void =>
-    ctx.say.warn(
-      `policy ${JSON.stringify(args.description)}: zone ${args.zoneId} already ${[...sentences, ...adviceOnSameDescription(alike)].join(" ")}`,
-    );
-  if (enforced.length > 0) {
-    const which = enforced.length === 1 ? "another allow policy" : `${enforced.length} allow policies`;
-    const listed = enforced.map((p) => {
-      const detail = hasSameDescription(p)
-        ? ` (same description, differs in ${differingFields(p, args)})`
-        : "";
-      return `${p.id} ${JSON.stringify(p.description)}${detail}`;
-    });
-    warn(
-      `enforces ${which}: ${listed.join(", ")}.`,
-      "Browsers apply every policy on a page, so visitors get only the scripts that all of them allow.",
-    );
-  } else if (alike.length > 0) {
-    const listed = alike.map((p) => `${p.id} (differs in ${differingFields(p, args)})`).join(", ");
-    const [which, pronoun] = alike.length === 1 ? ["a policy", "it"] : [`${alike.length} policies`, "them"];
-    warn(
-      `has ${which} with this description: ${listed}.`,
-      `The update leaves ${pronoun} alone and creates another one.`,
-    );
-  }
+  const enforced = isEnforced(args) ? others.filter(isEnforced) : [];
+  const alike = others.filter((p) => p.description === args.description && ctx.holding(p.id) === undefined);
+  const zone = `zone ${args.zoneId} already`;
+  const listed = (found: readonly Policy[]): string =>
+    found.map(({ id, description }) => `${id} ${JSON.stringify(description)}`).join(", ");
+  const which = enforced.length === 1 ? "another allow policy" : `${enforced.length} allow policies`;
+  const sentences = applying(
+    enforced.length > 0 &&
+      `${zone} enforces ${which}: ${listed(enforced)}. Browsers apply every policy on a page, so visitors get only the scripts that all of them allow.`,
+    isNew &&
+      own === undefined &&
+      alike.length > 0 &&
+      `${zone} has a policy with this description, which an interrupted \`pulumi up\` may have created: ${listed(alike)}. Set adopt: "takeOver" to change it instead of creating another one.`,
+  );
+  if (sentences.length > 0)
+    ctx.say.warn(`policy ${JSON.stringify(args.description)}: ${sentences.join(" ")}`);
 }
 
 /**
@@ -514,16 +499,6 @@ function policyBefore(
 const isEnforced = (policy: object): boolean => policyEffect(policy) === "enforced";
 const isLogging = (policy: object): boolean => policyEffect(policy) === "logging";
 
-function adviceOnSameDescription(alike: readonly Policy[]): string[] {
-  const [only, ...more] = alike;
-  if (only === undefined) return [];
-  if (more.length > 0)
-    return [`Delete any that you no longer need: ${alike.map(({ id }) => id).join(", ")}.`];
-  return [
-    `An interrupted \`pulumi up\` of this resource may have created policy ${only.id}. Set adopt: "takeOver" to change it instead of creating a second policy.`,
-  ];
-}
-
 /**
  * Creates a policy exactly once, even if a response is lost.
  *
@@ -552,10 +527,6 @@ async function createPolicy(
 }
 
 const createdPolicy = policyAnswer.transform(({ policy }): Pick<Policy, "id"> => policy);
-
-function differingFields(policy: Policy, args: PolicyArgs): string {
-  return FIELDS.filter((key) => !isSameField(key, policy[key], args[key])).join(", ") || "extra";
-}
 
 function isSameField(key: (typeof FIELDS)[number], one: unknown, other: unknown): boolean {
   return key === "expression" ? isSameExpression(one, other) : sameJson(one, other);

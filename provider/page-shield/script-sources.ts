@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { compareText, pluralize } from "../basics/words";
+import { compareText, firstFew, pluralize } from "../basics/words";
 import { parseUrl } from "../basics/url";
 import { coversAddress, CspError, escapeForSource, parseAddress, parseCsp } from "./csp";
 import type { LiteralUnion } from "../runtime/fields";
@@ -204,17 +204,13 @@ function reviewWarnings(
   const where = hosts === undefined ? "" : ` seen on ${hosts.join(", ")}`;
   const warnings: string[] = [];
   if (leftOut.length > 0) {
-    const shown = leftOut
-      .slice(0, SHOWN_SCRIPTS)
-      .map(({ url, reason, jsIntegrityScore: score }) =>
-        reason === "malicious" || reason === "suspicious"
-          ? `${url} (${reason}, score ${score ?? ""})`
-          : `${url} (${reason})`,
-      );
-    const more =
-      leftOut.length > shown.length ? `, and ${leftOut.length - shown.length} more in leftOut` : "";
+    const named = leftOut.map(({ url, reason, jsIntegrityScore: score }) =>
+      reason === "malicious" || reason === "suspicious"
+        ? `${url} (${reason}, score ${score ?? ""})`
+        : `${url} (${reason})`,
+    );
     warnings.push(
-      `left out ${pluralize(leftOut.length, "script")}${where}. An enforced policy will block ${leftOut.length === 1 ? "it" : "them"}: ${shown.join(", ")}${more}.`,
+      `left out ${pluralize(leftOut.length, "script")}${where}. An enforced policy will block ${leftOut.length === 1 ? "it" : "them"}: ${firstFew(named, SHOWN_SCRIPTS)}.`,
     );
   }
   if (scriptSrc.length > 0) return warnings;

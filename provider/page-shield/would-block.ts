@@ -1,5 +1,4 @@
-import { nearest } from "../basics/nearest";
-import { compareText, firstOf, pluralize } from "../basics/words";
+import { compareText, firstFew, firstOf, pluralize } from "../basics/words";
 import { PAGE_SHIELD } from "../limits/index";
 import { formatNumber } from "../limits/workers";
 import { LISTED } from "../runtime/impact";
@@ -57,7 +56,8 @@ export async function computeWouldBlock(
     : undefined;
 
   const hosts = coveredHosts(args.expression);
-  for (const warning of unseenHostWarnings(zoneId, hosts, script)) ctx.say.warn(`${policy}: ${warning}`);
+  const unseen = unseenHostWarning(zoneId, hosts, script);
+  if (unseen !== undefined) ctx.say.warn(`${policy}: ${unseen}`);
   const wouldBlock = wouldBlockOf(args, { script, connection }, before);
   const { seen, scripts, connections, unreported } = wouldBlock;
   if (scripts === undefined)
@@ -179,28 +179,18 @@ function describeImpact({ seen, scripts, connections, newly }: WouldBlock, where
   return sentences;
 }
 
-/** Warns about covered hosts without detections. A policy for a mistyped host blocks nothing and looks safe. */
-function unseenHostWarnings(
+/** Returns a warning about covered hosts without detections: a policy for a mistyped host blocks nothing and looks safe. */
+function unseenHostWarning(
   zone: string,
   hosts: ReadonlySet<string> | undefined,
   scripts: readonly Load[],
-): string[] {
+): string | undefined {
   const seen = [...new Set(scripts.map(({ host }) => host.toLowerCase()))].sort();
-  if (seen.length === 0) {
-    return [
-      `Page Shield has seen no active scripts on any page of zone ${zone}, so the preview can't tell what the policy would block. Turn on Page Shield and wait for visitors before you enforce the policy.`,
-    ];
-  }
+  if (seen.length === 0)
+    return `Page Shield has seen no active scripts on any page of zone ${zone}, so the preview can't tell what the policy would block. Turn on Page Shield and wait for visitors before you enforce the policy.`;
   const seenHosts = new Set(seen);
   const unseen = [...(hosts ?? [])].filter((host) => !seenHosts.has(host));
-  const warning = (where: string, advice: string): string =>
-    `Page Shield has seen no active scripts on ${where}, so the preview can't tell what the policy would block there. ${advice}`;
-  const elsewhere = `It has seen scripts on ${firstOf(seen, SHOWN_HOSTS)}.`;
-  // One line per host, because one may be mistyped. If there are many, a single line for all.
-  if (unseen.length > SHOWN_HOSTS)
-    return [warning(`${unseen.length} of the policy's hosts (${firstOf(unseen, SHOWN_HOSTS)})`, elsewhere)];
-  return unseen.map((host) => {
-    const near = nearest(host, seen);
-    return warning(host, near === undefined ? elsewhere : `Did you mean ${near}?`);
-  });
+  return unseen.length === 0
+    ? undefined
+    : `Page Shield has seen no active scripts on ${firstFew(unseen, SHOWN_HOSTS)}, so the preview can't tell what the policy would block there. It has seen scripts on ${firstOf(seen, SHOWN_HOSTS)}.`;
 }

@@ -338,8 +338,8 @@ describe("a PageShieldPolicy in a zone with policies", () => {
       key === "description"
         ? []
         : [
-            `edgeguard: policy "Checkout": zone ${policy.zoneId} already has a policy with this description: ${id} (differs in ${key}). ` +
-              `The update leaves it alone and creates another one. An interrupted \`pulumi up\` of this resource may have created policy ${id}. Set adopt: "takeOver" to change it instead of creating a second policy.`,
+            `edgeguard: policy "Checkout": zone ${policy.zoneId} already has a policy with this description, which an interrupted \`pulumi up\` may have created: ${id} "Checkout". ` +
+              'Set adopt: "takeOver" to change it instead of creating another one.',
           ],
     );
   });
@@ -347,9 +347,7 @@ describe("a PageShieldPolicy in a zone with policies", () => {
   test("warns about a policy that an interrupted create may have left, and adopts it with adopt: takeOver", async () => {
     const left = await b.up({ ...policy, value: "script-src 'none'" }); // Not recorded in state.
     expect(await b.warnings(policy)).toEqual([
-      expect.stringContaining(
-        `An interrupted \`pulumi up\` of this resource may have created policy ${left.id}.`,
-      ),
+      expect.stringContaining(`an interrupted \`pulumi up\` may have created: ${left.id} `),
     ]);
     const takeOver = b.operation();
     expect((await takeOver.up(TYPE, { ...policy, adopt: "takeOver" })).id).toBe(left.id);
@@ -691,38 +689,20 @@ describe("wouldBlock", () => {
   });
 
   test.each([
+    ["checkout.shop.example static.example", "on static.example,"],
     [
-      'http.host eq "chekout.shop.example"',
-      "on chekout.shop.example,",
-      "Did you mean checkout.shop.example?",
+      Array.from({ length: 40 }, (_, index) => `shop${index}.example`).join(" "),
+      "on shop0.example, shop1.example, shop2.example, shop3.example, shop4.example and 35 more,",
     ],
-    [
-      'http.host in {"checkout.shop.example" "static.example"}',
-      "on static.example,",
-      "It has seen scripts on account.shop.example, checkout.shop.example, www.shop.example.",
-    ],
-  ])("comes with a warning about a host without detections: %s", async (expression, where, advice) => {
+  ])("comes with a warning about hosts without detections: %s", async (hosts, where) => {
     const op = b.operation();
+    const set = hosts.split(" ").map((host) => JSON.stringify(host));
+    const expression = `http.host in {${set.join(" ")}}`;
     await op.preview(TYPE, { ...shop(), expression, value: "script-src 'none'" });
-    const [warning, ...more] = op.warned;
-    expect(more).toEqual([]);
-    expect(warning).toContain(`policy "Checkout": Page Shield has seen no active scripts ${where}`);
-    expect(warning).toContain(advice);
-  });
-
-  test("comes with a single warning about many hosts without detections", async () => {
-    const hosts = Array.from({ length: 40 }, (_, index) => `"shop${index}.example"`);
-    expect(
-      await b.warnings({
-        ...shop(),
-        expression: `http.host in {${hosts.join(" ")}}`,
-        value: "script-src 'none'",
-      }),
-    ).toEqual([
-      expect.stringContaining(
-        "has seen no active scripts on 40 of the policy's hosts (shop0.example, shop1.example, shop2.example, shop3.example, shop4.example, …),",
-      ),
+    expect(op.warned).toEqual([
+      expect.stringContaining(`policy "Checkout": Page Shield has seen no active scripts ${where}`),
     ]);
+    expect(op.warned[0]).toContain("It has seen scripts on account.shop.example, checkout.shop.example, ");
   });
 
   test("is 0, with a warning, if Page Shield has seen no scripts at all", async () => {
@@ -976,16 +956,16 @@ describe("the preview of a second enforced allow policy", () => {
     ]);
   });
 
-  test("names a policy with the same description first, and says how to change that policy instead", async () => {
+  test("names a policy with the same description, and says how to change that policy instead", async () => {
     const other = await createElsewhere({ action: "allow", description: "First" });
     const alike = await createElsewhere({ action: "allow", value: "script-src 'none'" });
     for (const liveChecks of ["true", "false"]) {
       const op = b.operation({ config: { "edgeguard:liveChecks": liveChecks } });
       await op.up(TYPE, { ...policy, action: "allow", description: "Checkout" });
       expect(op.warned).toEqual([
-        `edgeguard: policy "Checkout": zone ${policy.zoneId} already enforces 2 allow policies: ${alike} "Checkout" (same description, differs in value), ${other} "First". ` +
+        `edgeguard: policy "Checkout": zone ${policy.zoneId} already enforces 2 allow policies: ${other} "First", ${alike} "Checkout". ` +
           "Browsers apply every policy on a page, so visitors get only the scripts that all of them allow. " +
-          `An interrupted \`pulumi up\` of this resource may have created policy ${alike}. Set adopt: "takeOver" to change it instead of creating a second policy.`,
+          `zone ${policy.zoneId} already has a policy with this description, which an interrupted \`pulumi up\` may have created: ${alike} "Checkout". Set adopt: "takeOver" to change it instead of creating another one.`,
       ]);
       const [, , second] = await stored();
       await rawSend(b.api, "DELETE", `${PATH}/${String(second?.["id"])}`);
@@ -1000,7 +980,7 @@ describe("the preview of a second enforced allow policy", () => {
     const twin = await createElsewhere({ action: "allow", value: "script-src 'none'" });
     expect(
       await b.warnings({ ...policy, action: "allow", value: "script-src https://*.example" }, recorded),
-    ).toEqual([expect.stringContaining(`another allow policy: ${twin} "Checkout" (same description`)]);
+    ).toEqual([expect.stringContaining(`another allow policy: ${twin} "Checkout".`)]);
   });
 
   test.each([

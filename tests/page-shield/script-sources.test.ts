@@ -56,7 +56,7 @@ test("scriptSources warns if only 'self' remains, and names the first five scrip
   scriptSources(
     seen(...[1, 2, 3, 4, 5, 6].map((i) => ({ url: `https://a.example/${i}.js`, jsIntegrityScore: 1 }))),
   );
-  expect(warned.join("")).toContain("https://a.example/5.js (malicious, score 1), and 1 more in leftOut.");
+  expect(warned.join("")).toContain("https://a.example/5.js (malicious, score 1) and 1 more.");
   const alone = "so a policy with 'self' and this list allows only the site's own scripts.";
   expect(warned.join("")).toContain(`no source is left, ${alone}`);
   scriptSources(seen({ url: "https://a.example/a.js" }), { hosts: "ww.shop.example" });

@@ -1,5 +1,5 @@
 import { LookupError, warn } from "../../runtime/lookup";
-import { pluralize } from "../../basics/words";
+import { firstFew, pluralize } from "../../basics/words";
 import { escapeForSource } from "../csp";
 import { SourceIndex } from "../source-index";
 import { isDate, type ScriptInventory } from "./file";
@@ -82,7 +82,15 @@ export function inventorySources(
   };
   const isBlocked = (each: ParsedEntry): boolean => !isAllowed(each);
   const say = (found: readonly ParsedEntry[], sentence: (scripts: string) => string): void => {
-    if (found.length > 0) warn(`inventorySources: ${sentence(firstOf(found.map(({ script }) => script)))}.`);
+    if (found.length > 0)
+      warn(
+        `inventorySources: ${sentence(
+          firstFew(
+            found.map(({ script }) => script),
+            SHOWN_ENTRIES,
+          ),
+        )}.`,
+      );
   };
   const { file } = inventory;
   const blocked = unapproved.filter(isBlocked);
@@ -109,11 +117,6 @@ export function inventorySources(
 interface ParsedEntry {
   readonly script: string;
   readonly pattern: ScriptPattern;
-}
-
-function firstOf(scripts: readonly string[]): string {
-  const more = scripts.length - SHOWN_ENTRIES;
-  return `${scripts.slice(0, SHOWN_ENTRIES).join(", ")}${more > 0 ? `, and ${more} more` : ""}`;
 }
 
 const SHOWN_ENTRIES = 5;
