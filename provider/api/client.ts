@@ -7,7 +7,6 @@ import {
   withCredentialAdvice,
   isUnauthenticated,
   MissingCredentialsError,
-  noteWorking,
   secretsOf,
   type Credential,
 } from "./credential";
@@ -335,10 +334,7 @@ export class EdgeApi {
       }
       const reply = await this.#attempt(request, credential, history);
       const result = this.#interpret(request, reply, attempt);
-      if (!(result instanceof ApiError)) {
-        noteWorking(credential);
-        return result;
-      }
+      if (!(result instanceof ApiError)) return result;
       last = result;
       if (result.outcome === "unknown" && !isRead(request)) history.uncertain = true;
 

@@ -43,15 +43,6 @@ export function missingPermission(error: unknown): string | undefined {
   return permission === undefined ? undefined : permissionName(permission);
 }
 
-/**
- * Credentials that have worked in this process. If Cloudflare rejects such a credential later, it lacks a permission.
- */
-const WORKING = new WeakSet<Credential>();
-
-export function noteWorking(credential: Credential): void {
-  WORKING.add(credential);
-}
-
 /** Thrown before anything is sent if no credential was found. */
 export class MissingCredentialsError extends Error {
   override readonly name = "MissingCredentialsError";
@@ -108,16 +99,11 @@ export function withCredentialAdvice(
   const { origin = "" } = credential ?? {};
   const isSaved = !origin.startsWith("CLOUDFLARE_"); // Stack config and explicit providers are in the state.
   const saved = isSaved ? savedConfigHint(purpose) : "";
-  const advice = error.status === 403 ? forbidden(error, credential) : rejectedAdvice(error, origin);
+  const advice =
+    error.status === 403
+      ? forbidden(error, credential)
+      : `The credential from ${origin} was refused: it is wrong, revoked or expired. Set ${origin} again, without spaces, quotes or line breaks.`;
   return new ApiError({ ...error.init, advice: `${advice}${saved}` });
-}
-
-function rejectedAdvice(error: ApiError, origin: string): string {
-  if (error.hasCode(6003, 6111))
-    return `The credential from ${origin} is malformed. Set it again, without spaces, quotes or line breaks.`;
-  if (error.hasCode(9106))
-    return `The email and key from ${origin} are missing or wrong. Set both again, or use a token.`;
-  return `The credential from ${origin} was refused: it is wrong, revoked or expired. Set ${origin} again.`;
 }
 
 function forbidden(error: ApiError, credential: Credential | undefined): string {
@@ -130,7 +116,6 @@ function forbidden(error: ApiError, credential: Credential | undefined): string 
     permission === undefined
       ? `lacks permission for this ${scope}`
       : `lacks the ${permission.name} ${permission.level} permission for this ${scope} (${placeInDashboard(permission)})`;
-  const works = credential !== undefined && WORKING.has(credential);
   const fix = isToken
     ? "Edit the token's permissions and resources in the dashboard, under API Tokens."
     : "Give the user a role that includes the permission, or use a token.";
@@ -138,7 +123,5 @@ function forbidden(error: ApiError, credential: Credential | undefined): string 
     if (/\/logpush\//.test(path)) return `The ${who} ${lacks}. ${fix}`; // Every plan has Logpush.
     return `The plan doesn't include ${entitlement}, or the ${who} ${lacks}. Check the plan, and upgrade it if needed. Otherwise, the permission is missing. ${fix}`;
   }
-  return works
-    ? `The ${who} works for other requests in this run, but ${lacks}. ${fix}`
-    : `The ${who} ${lacks}, or is no longer valid. ${fix}`;
+  return `The ${who} ${lacks}, or is no longer valid. ${fix}`;
 }

@@ -136,20 +136,6 @@ describe("the error for a 403", () => {
     expect(message).toContain(`lacks the ${name} permission for this ${where} (${place}`);
   });
 
-  test("says that the token itself is valid if it worked earlier in this run", async () => {
-    const { client } = clientOf(api.url, {
-      credential: { kind: "token", token: "local-token", origin: "CLOUDFLARE_API_TOKEN" },
-    });
-    api.fault({ match: { method: "PUT" }, kind: "status", status: 403, code: 10000 });
-    await client.get(`${zone}/page_shield`, { what: "Asking", schema });
-    const put = client.put(`${zone}/page_shield`, { what: "Setting", schema, body: { enabled: true } });
-    const { message } = await failureOf(put);
-    expect(message).toContain(
-      "The token from CLOUDFLARE_API_TOKEN works for other requests in this run, but lacks the Page Shield Write permission",
-    );
-    expect(message).not.toMatch(/no longer valid|revoked/);
-  });
-
   test("suggests Zero Trust: PII Read if Cloudflare refuses a Zero Trust dataset", async () => {
     const words = "reading job for product 'access_requests' is not allowed";
     api.fault({ match: { path: "logpush" }, kind: "status", status: 403, code: 1004, message: words });
