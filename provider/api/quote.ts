@@ -1,3 +1,4 @@
+import { parseJson } from "../basics/json";
 import { escapeInvisible, trimEnd } from "../basics/printable";
 import { pluralize, truncate } from "../basics/words";
 import { EVERYDAY_WORD, Redactor, stringsIn } from "./redact";
@@ -89,19 +90,11 @@ export class Quotes {
     const hidden = new Redactor();
     const others = new Seen(seen);
     for (const value of values) {
-      if (Buffer.isBuffer(value)) hidden.addValue(parsed(value.toString()));
+      if (Buffer.isBuffer(value)) hidden.addValue(parseJson(value.toString()) ?? value.toString());
       else others.add(value);
     }
     for (const text of others) if (!EVERYDAY_WORD.test(text) && !shown.includes(text)) hidden.addValue(text);
     return { redactors: [...secrets, hidden], shown };
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
   }
 }
 

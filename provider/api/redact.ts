@@ -1,3 +1,6 @@
+import { parseJson } from "../basics/json";
+import { decoded } from "../basics/url";
+
 const SHORTEST_SECRET = 4; // Shorter strings are so common that hiding them would garble the text.
 
 /** Replaces secrets in any text that people read: errors, messages and debug lines. */
@@ -74,13 +77,8 @@ function formsOf(secret: string): ReadonlySet<string> {
 function credentialsIn(text: string): readonly string[] {
   const [, credentials] = /^(?:[\w-]+: *)?(?:basic|bearer|token) +(\S+)$/i.exec(text) ?? [];
   if (credentials !== undefined) return [credentials];
-  if (/^\s*[{[]/.test(text)) {
-    try {
-      return [...stringsIn(JSON.parse(text))].filter((member) => !EVERYDAY_WORD.test(member));
-    } catch {
-      return []; // It only begins like JSON.
-    }
-  }
+  if (/^\s*[{[]/.test(text))
+    return [...stringsIn(parseJson(text))].filter((member) => !EVERYDAY_WORD.test(member));
   if (!/^[a-z][a-z\d+.-]*:\/\/\S+$/i.test(text) || !URL.canParse(text)) return [];
   const { username, password, searchParams } = new URL(text);
   const members = [...searchParams.values()].filter(({ length }) => length >= SHORTEST_MEMBER);
@@ -89,14 +87,6 @@ function credentialsIn(text: string): readonly string[] {
 
 /** Shorter members of a query, such as `index=main`, are options rather than credentials. */
 const SHORTEST_MEMBER = 8;
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
 
 /** Words such as "true" or "keys" aren't hidden, because that would garble every sentence. */
 export const EVERYDAY_WORD = /^[a-z]{1,7}$/i;

@@ -9,3 +9,12 @@ export function parseUrl(text: string): URL | undefined {
     return undefined;
   }
 }
+
+/** Decodes a part of a URL. Returns it unchanged if it has a stray percent sign. */
+export function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

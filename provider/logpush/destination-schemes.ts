@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { ownMember } from "../basics/json";
+import { decoded } from "../basics/url";
 import type { Destination } from "./destination";
 
 /**
@@ -496,14 +497,6 @@ function decodedPath(path: string): string | undefined {
 
 function withoutScheme(address: string): string {
   return address.replace(/^(https|splunk|datadog|sumo):\/\//, "").replace(/\/+$/, "");
-}
-
-export function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text; // A stray percent sign.
-  }
 }
 
 /** Whether a path segment may be a token: it's long, or letters are mixed with digits. */

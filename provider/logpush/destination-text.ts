@@ -4,8 +4,8 @@ import { LOGPUSH } from "../limits/index";
 import { distance } from "../basics/nearest";
 import { compareText } from "../basics/words";
 import { ownMember } from "../basics/json";
+import { decoded } from "../basics/url";
 import {
-  decoded,
   encodedFolder,
   isMasked,
   isMaskedAddress,

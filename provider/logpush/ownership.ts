@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { parseJson } from "../basics/json";
 import type { Context } from "../runtime/lifecycle";
 import { needsProof, shownDestination } from "./destination-text";
 import { requestChallenge, scopeOf } from "./job-api";
@@ -15,11 +16,7 @@ const payload = z.object({ exp: z.unknown() });
 function readPayload(token: string): z.infer<typeof payload> | undefined {
   const [, middle, , ...more] = token.trim().split(".");
   if (middle === undefined || more.length > 0) return undefined;
-  try {
-    return payload.parse(JSON.parse(Buffer.from(middle, "base64url").toString("utf8")));
-  } catch {
-    return undefined;
-  }
+  return payload.safeParse(parseJson(Buffer.from(middle, "base64url").toString("utf8"))).data;
 }
 
 type TokenFinding = { readonly reason: string } | { readonly warning: string } | undefined;

@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { StringDecoder } from "node:string_decoder";
 import { createGunzip } from "node:zlib";
-import { isJsonObject, ownMember, type JsonObject } from "../basics/json";
+import { isJsonObject, ownMember, parseJson, type JsonObject } from "../basics/json";
 import type { Filter } from "./filter";
 import { isTime } from "./filter-fields";
 import { isLeaf, leavesOf, parseFilter, type CheckedFilter, type Node, type Operator } from "./filter-read";
@@ -121,13 +121,8 @@ export async function testFilter(
 
 /** Returns the line's fields, or why it can't be read. */
 function readLine(given: LogLine): JsonObject | string {
-  if (typeof given !== "string") return given;
-  try {
-    const json: unknown = JSON.parse(given);
-    return isJsonObject(json) ? json : "is not a JSON object";
-  } catch {
-    return "is not valid JSON";
-  }
+  const json = typeof given === "string" ? parseJson(given) : given;
+  return isJsonObject(json) ? json : "is not a JSON object";
 }
 
 /** Yields the lines of any source. */

@@ -3,6 +3,7 @@ import { appendFileSync, closeSync, fstatSync, openSync, readSync } from "node:f
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
+import { parseJson } from "../basics/json";
 import { withMachineLock, type LockOptions } from "./machine-lock";
 import { PROVIDER_NAME, type ConfigGetter } from "./settings";
 import {
@@ -195,7 +196,7 @@ export class OperationRecord {
       const whole = added.subarray(0, added.lastIndexOf("\n") + 1);
       this.#bytesRead += whole.length;
       for (const line of whole.toString("utf8").split("\n")) {
-        const found = entryOf(line);
+        const found = entry.safeParse(parseJson(line)).data; // Undefined for a line that's incomplete.
         if (found !== undefined) this.#add(found);
       }
     } finally {
@@ -211,15 +212,6 @@ const objectOf = (type: string, id: string): string => digestOf(`${type} ${id}`)
 /** An ID such as `<namespace ID>/<UUID>` identifies a part of the object with the first ID. */
 const wholeOf = (id: string): string => id.split("/", 1)[0] ?? id;
 const partOf = (type: string, id: string): string => digestOf(`part of ${type} ${wholeOf(id)}`);
-
-/** Parses a line. Undefined if the line isn't an entry or is incomplete. */
-function entryOf(text: string): Entry | undefined {
-  try {
-    return entry.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
-}
 
 /**
  * Opens the record that an engine's providers share. Without it, a delete could remove an object that another

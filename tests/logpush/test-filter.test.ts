@@ -79,7 +79,7 @@ test("reports unreadable lines, and lines that lack one of the filter's fields",
     examples: {
       passed: [{ line: 6, fields: { ClientRequestHost: "example.com", EdgeResponseStatus: 500 } }],
       rejected: [{ line: 2, fields: { ClientRequestHost: "example.com" } }],
-      unreadable: [{ line: 3, reason: "is not valid JSON" }],
+      unreadable: [{ line: 3, reason: "is not a JSON object" }],
     },
   });
 });
