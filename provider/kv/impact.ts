@@ -101,7 +101,7 @@ function quoted({ names, count }: Listed): string {
 }
 
 /** How many keys of each kind of change the summary names. */
-const SHOWN_KEYS = 4;
+const SHOWN_KEYS = 10;
 
 /** Returns the preview's summary: `+12 ~3 -1 (+a, +b, ~c, -d …)`. */
 export function summaryOf({

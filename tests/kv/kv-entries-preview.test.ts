@@ -37,7 +37,7 @@ describe("KvEntries in a namespace that doesn't exist yet", () => {
     const { inputs } = await op.preview(TYPE, { ...unknown, ...declared() });
     expect(op.said).toEqual([
       `edgeguard: KvEntries items: +12 ~0 -0 (${entries
-        .slice(0, 4)
+        .slice(0, 10)
         .map(({ key }) => `+${key}`)
         .join(", ")} …)`,
     ]);

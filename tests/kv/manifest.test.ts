@@ -247,11 +247,11 @@ describe("the preview's summary line", () => {
     ["a few keys", ["a", "b"], [], ["c"], "+2 ~0 -1 (+a, +b, -c)"],
     ["no keys if nothing changes", [], [], [], "+0 ~0 -0"],
     [
-      "four of many keys of each kind",
+      "ten of many keys of each kind",
       many(12_000, "a"),
       many(3, "c"),
       many(1, "r"),
-      "+12000 ~3 -1 (+a0, +a1, +a2, +a3, ~c0, ~c1, ~c2, -r0 …)",
+      "+12000 ~3 -1 (+a0, +a1, +a2, +a3, +a4, +a5, +a6, +a7, +a8, +a9, ~c0, ~c1, ~c2, -r0 …)",
     ],
     ["the start of a long key", ["k".repeat(150)], [], [], `+1 ~0 -0 (+${"k".repeat(99)}…)`],
   ])("shows %s", (_title, added, changed, removed, expected) => {
