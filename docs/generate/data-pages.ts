@@ -62,6 +62,12 @@ const SETTINGS: Readonly<Record<(typeof CONFIG_KEYS)[number], Setting>> = {
     initial: DEFAULT_CONCURRENCY,
     range: "1 to 64",
   },
+  traffic: {
+    meaning:
+      "Hours of firewall events that a preview counts for changed managed rules. 0 turns it off; the zone's plan may allow fewer. Needs Analytics Read.",
+    initial: 24,
+    range: "0 to 720",
+  },
   liveChecks: {
     meaning:
       "Whether previews read from the API. With `false` they check only what this machine can tell; lookups still read.",

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type Context, Hono, type Next } from "hono";
 import { TrieRouter } from "hono/router/trie-router";
+import { analyticsRoutes } from "./analytics/routes";
 import type { ApiContext, ApiEnv, ApiRouter } from "./context";
 import { controlRoutes } from "./control";
 import { ApiFailure, fail, failures } from "./envelope";
@@ -75,6 +76,7 @@ export function createApp(services: Services): ApiRouter {
   });
 
   zoneRoutes(app, services);
+  analyticsRoutes(app, services);
   pageShieldRoutes(app, services);
   kvRoutes(app, services);
   logpushRoutes(app, services);
@@ -90,7 +92,7 @@ function pathOf(c: ApiContext): string {
 /** Rejects the request unless its headers contain an accepted credential with the necessary permission. */
 function authorize(c: ApiContext, accepted: readonly Credential[]): void {
   const credential = identify(c, accepted);
-  const writes = c.req.method !== "GET" && c.req.method !== "HEAD";
+  const writes = !["GET", "HEAD"].includes(c.req.method) && pathOf(c) !== "/graphql";
   if (writes && credential.readOnly === true) throw failures.credentialsRefused();
   if (credential.paths?.test(pathOf(c)) === false) throw failures.credentialsRefused();
 }

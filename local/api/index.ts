@@ -2,6 +2,7 @@ export type { Limits, Plan } from "./limits";
 export type { Credential, Dialect, LocalApiOptions } from "./options";
 export type { Fault } from "./faults";
 export type { LoggedRequest } from "./request-log";
+export type { FirewallEventInput } from "./analytics/events";
 export type { Detection, DetectMode } from "./page-shield/detect";
 export type { Batch } from "./kv/requests";
 export type { EntryRecord, KvSnapshot } from "./kv/entities";

@@ -53,6 +53,7 @@ export function seededState(simulated = 0): Snapshot & { readonly kv: KvSnapshot
     rulesets: waf.withEntryPoints(rulesets.seeded(zones)),
     waf: waf.seeded(),
     logpush: logpush.seeded(zones.shop),
+    firewallEvents: {},
     kv: kv.seeded(),
   };
   return simulated === 0 ? seeded : withSimulatedZones(seeded, simulated);

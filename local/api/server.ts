@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { createServer, type Server } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { getRequestListener } from "@hono/node-server";
+import { firewallEvent, type FirewallEventInput } from "./analytics/events";
 import { createApp } from "./app";
 import { MovableClock } from "./services";
 import { type Fault, Faults } from "./faults";
@@ -39,6 +40,8 @@ export interface LocalApi {
   clearFaults(): void;
   /** Sets what Page Shield has detected in a zone. @default "merge" */
   detect(zoneId: string, detection: Detection, mode?: DetectMode): void;
+  /** Adds firewall events of a zone, which GraphQL queries return. Members that aren't given have a default. */
+  addFirewallEvents(zoneId: string, events: readonly FirewallEventInput[]): void;
   /**
    * Moves the API's clock ahead. Entries that expire by then disappear, and writes whose lag has passed become visible.
    */
@@ -124,6 +127,11 @@ async function start(options: LocalApiOptions, kept: Snapshot | undefined): Prom
     fault: (fault) => faults.add(fault),
     clearFaults: () => faults.clear(),
     detect: (zoneId, detection, mode = "merge") => state.detect(zoneId, detection, mode),
+    addFirewallEvents: (zoneId, events) =>
+      state.addFirewallEvents(
+        zoneId,
+        events.map((event) => firewallEvent.parse({ datetime: minuteBefore(clock.now()), ...event })),
+      ),
     advance: (ms) => clock.advance(ms),
     lagKv: (namespaceId, lag) => void kv.setLag(namespaceId, lag),
     logpush,
@@ -141,6 +149,11 @@ async function start(options: LocalApiOptions, kept: Snapshot | undefined): Prom
       return close(server);
     },
   };
+}
+
+/** Events are available after a while. */
+function minuteBefore(time: Date): string {
+  return new Date(time.getTime() - 60_000).toISOString();
 }
 
 function listen(server: Server, port: number): Promise<number> {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { failures } from "./envelope";
+import { firewallEvent, type FirewallEvent } from "./analytics/events";
 import { kvSnapshot } from "./kv/entities";
 import type { KvStore } from "./kv/store";
 import { plans } from "./limits";
@@ -27,6 +28,8 @@ export const snapshotSchema = z.strictObject({
   logpush: logpushSnapshot.default(() => ({ nextId: 1, jobs: [] })),
   /** The zones' migrations. A zone that isn't listed migrated long ago. */
   waf: z.record(identifier, wafZone).default(() => ({})),
+  /** What managed rules did, for GraphQL. */
+  firewallEvents: z.record(identifier, z.array(firewallEvent)).default(() => ({})),
   /** The KV data. Restoring a snapshot without it leaves KV unchanged. */
   kv: kvSnapshot.optional(),
 });
@@ -36,6 +39,7 @@ export type Snapshot = z.infer<typeof snapshotSchema>;
 
 export class State {
   #zones = new Map<string, Zone>();
+  #firewallEvents = new Map<string, readonly FirewallEvent[]>();
   readonly pageShield: Shelf<Snapshot["pageShield"][string]>;
   readonly pageShieldDetected: Shelf<Snapshot["pageShieldDetected"][string]>;
 
@@ -63,6 +67,14 @@ export class State {
     return [...this.#zones.values()];
   }
 
+  firewallEvents(zoneId: string): readonly FirewallEvent[] {
+    return this.#firewallEvents.get(zoneId) ?? [];
+  }
+
+  addFirewallEvents(zoneId: string, events: readonly FirewallEvent[]): void {
+    this.#firewallEvents.set(zoneId, [...this.firewallEvents(zoneId), ...events]);
+  }
+
   snapshot(): Snapshot {
     return {
       version: 1,
@@ -72,6 +84,7 @@ export class State {
       rulesets: this.rulesets.snapshot(),
       waf: Object.fromEntries(this.waf.entries()),
       logpush: this.logpush.snapshot(),
+      firewallEvents: Object.fromEntries([...this.#firewallEvents].map(([id, events]) => [id, [...events]])),
       kv: this.kv.snapshot(),
     };
   }
@@ -84,6 +97,7 @@ export class State {
     this.rulesets.fill([...this.#zones.keys()], snapshot.rulesets);
     this.waf.reset([...this.#zones.keys()].map((id) => [id, snapshot.waf[id] ?? untouched("finished")]));
     this.logpush.restore(snapshot.logpush);
+    this.#firewallEvents = new Map(Object.entries(snapshot.firewallEvents));
     if (snapshot.kv !== undefined) this.kv.restore(snapshot.kv);
   }
 

@@ -39,12 +39,13 @@ const BY_PATH: readonly (readonly [RegExp, Permission])[] = [
   [/^\/accounts\/[^/]+\/logpush\//, ACCOUNT_LOGS],
   [/^\/accounts\/[^/]+\/rulesets(\/|$)/, ACCOUNT_RULESETS],
   [/^\/accounts\/[^/]+\/storage\/kv\//, WORKERS_KV],
+  [/^\/graphql$/, zone("Analytics")],
   [/^\/zones(\/[^/]+)?$/, zone("Zone")],
   [/^\/accounts(\/[^/]+)?$/, account("Account Settings")],
 ];
 
 /** POST requests that only read. */
-const READING_POST = /\/bulk\/get$/;
+const READING_POST = /\/(bulk\/get|graphql)$/;
 
 /** Returns the permission that a request needs. Undefined for a path that isn't in the table. */
 export function permissionFor(method: string, path: string): RequiredPermission | undefined {
@@ -81,7 +82,7 @@ export const RESOURCE_PERMISSIONS = {
   ManagedRulesetOverride: of(
     [ZONE_WAF],
     [ACCOUNT_RULESETS],
-    "With Zone Read, the preview of a create also tells whether the zone's plan includes the ruleset.",
+    "With Zone Read, the preview of a create also tells whether the zone's plan includes the ruleset. With Analytics Read, the preview of a change counts firewall events.",
   ),
   WafMigration: of(
     [ZONE_WAF],

@@ -3,7 +3,7 @@ import { omitAbsent, sameJson } from "../basics/json";
 import type { Existing } from "./adoption";
 import { compareEffects, type RunningRuleset } from "./compare-effects";
 import { prepare, type Declared, type Prepared } from "./deployment";
-import type { ComparedRules } from "./impact";
+import type { ComparedRules, Traffic } from "./impact";
 import { findByRef } from "./entry-point";
 import { OVERRIDING } from "./effective";
 import { ownExceptions } from "./exceptions";
@@ -11,6 +11,7 @@ import { skippedBy } from "./explain";
 import { findManagedRuleset, UnknownRulesetError } from "./managed";
 import { isSamePlace, missingAnchor, placementOf } from "./position";
 import type { RuleIds } from "./rule-names";
+import { trafficOf } from "./traffic";
 import type { EntryPoint, ZoneRule } from "./wire";
 
 /** What a declaration changes in a zone, for the preview. */
@@ -27,25 +28,32 @@ export interface LiveComparison {
   readonly existing: Existing | undefined;
 }
 
-/** Compares the declaration with the deployment in the zone. Undefined if there is none or it can't be read. */
+/** Compares the declaration with the deployment in the zone. Empty if there is none or it can't be read. */
 export async function compareLive(
   ctx: Context,
   compared: LiveComparison,
-): Promise<ComparedRules | undefined> {
-  const { prepared } = compared;
+): Promise<{ readonly compared?: ComparedRules; readonly traffic?: Traffic }> {
+  const { args, olds, existing, found, prepared } = compared;
   const now = await runningRuleset(ctx, compared);
-  if (now === undefined) return undefined;
+  if (now === undefined) return {};
   const { weaker, stronger, digest } = compareEffects(now, prepared);
   const isHidden = OVERRIDING.some((argument) => ctx.isSecret(argument));
   const shown = (lines: readonly string[]): readonly string[] =>
     isHidden && lines.length > 0 ? ["what secret arguments change"] : lines;
   const course = courseOf(compared);
+  const runs = args.enabled && (existing?.rule ?? olds)?.enabled === true;
   return omitAbsent({
-    weaker: shown(weaker),
-    stronger: shown(stronger),
-    digest,
-    moved: movesNothing(compared) ? [] : course && effectsOfMove(ctx, compared, course),
-    behind: course && rulesetsBehind(course),
+    compared: omitAbsent({
+      weaker: shown(weaker),
+      stronger: shown(stronger),
+      digest,
+      moved: movesNothing(compared) ? [] : course && effectsOfMove(ctx, compared, course),
+      behind: course && rulesetsBehind(course),
+    }),
+    traffic:
+      runs && !isHidden
+        ? await trafficOf(ctx, args.zoneId, { before: now, after: prepared, found })
+        : undefined,
   });
 }
 

@@ -1,6 +1,9 @@
 import { z } from "zod";
 import type { ImpactRecord, RecordShape } from "../runtime/impact";
+import type { JsonObject } from "../basics/json";
 import { members } from "../basics/published";
+import { applying, pluralize } from "../basics/words";
+import { formatNumber } from "../limits/workers";
 
 /** What an operation finds out about a deployment of a managed ruleset, and the messages about it. */
 
@@ -34,16 +37,84 @@ const compared = members({
   digest: z.string(),
 }) satisfies z.ZodType<ComparedRules>;
 
+/** Events of the rules whose action an update changes from one to another. They're counted as events: one request may have several. */
+export interface RuleTraffic {
+  /** The action before the update, such as `log`. */
+  readonly from: string;
+  /** The action after it, or `off`. */
+  readonly to: string;
+  readonly events: number;
+  /** How many rules change so. */
+  readonly rules: number;
+  /** The rule with the most events. Absent without any. */
+  readonly top?: { readonly id: string; readonly description: string; readonly events: number };
+}
+
+/** Events of the rules that a new exception skips. */
+export interface ExceptionTraffic {
+  /** The exception's index. */
+  readonly index: number;
+  readonly events: number;
+  /** How many of them the exception's expression matches. */
+  readonly matching: number;
+  /** About how many of them the events don't tell. */
+  readonly undecided: number;
+}
+
+/** What an update would have meant for the requests of the last hours. Holds counts and rules, and nothing of a request. */
+export interface Traffic {
+  /** How many hours were counted. Absent if nothing was. */
+  readonly hours?: number;
+  /** Whether Cloudflare estimates the counts from a sample. */
+  readonly isSampled?: boolean;
+  /** Whether there are more events than Cloudflare returned. */
+  readonly isCut?: boolean;
+  readonly changes: readonly RuleTraffic[];
+  readonly exceptions: readonly ExceptionTraffic[];
+  /** How many of the changed rules were off. They have no events. */
+  readonly off?: number;
+  /** Whether scores change, about which events tell nothing. */
+  readonly scored?: boolean;
+  /** Why no events were counted. */
+  readonly notAsked?: string;
+}
+
+const traffic = members({
+  hours: z.number().exactOptional(),
+  isSampled: z.boolean().exactOptional(),
+  isCut: z.boolean().exactOptional(),
+  changes: z
+    .array(
+      members({
+        from: z.string(),
+        to: z.string(),
+        events: z.number(),
+        rules: z.number(),
+        top: members({ id: z.string(), description: z.string(), events: z.number() }).exactOptional(),
+      }),
+    )
+    .readonly(),
+  exceptions: z
+    .array(members({ index: z.number(), events: z.number(), matching: z.number(), undecided: z.number() }))
+    .readonly(),
+  off: z.number().exactOptional(),
+  scored: z.boolean().exactOptional(),
+  notAsked: z.string().exactOptional(),
+}) satisfies z.ZodType<Traffic>;
+
 /** What an operation found out about a deployment. */
 export interface RulesetImpact extends ImpactRecord {
   /** What changes compared with the current deployment. Absent if there is none. */
   readonly compared?: ComparedRules;
+  /** Firewall events of the last hours that the update concerns. */
+  readonly traffic?: Traffic;
   /** What new versions of the ruleset change for the deployment, and what a pinned version lacks. */
   readonly versions?: readonly string[];
 }
 
 export const rulesetRecord = {
   compared: compared.exactOptional(),
+  traffic: traffic.exactOptional(),
   versions: lines.exactOptional(),
 } as const satisfies RecordShape<RulesetImpact>;
 
@@ -53,4 +124,44 @@ export const SEEN = { existingRule: "existingRule" } as const;
 export function versionMessages(versions: unknown, ref: unknown): { readonly infos: string[] } {
   const label = `managed ruleset ${JSON.stringify(ref)}: `;
   return { infos: (lines.safeParse(versions).data ?? []).map((line) => label + line) };
+}
+
+/** Returns the messages about a check. */
+export function checkMessages(found: JsonObject, ref: unknown): { readonly infos: string[] } {
+  const { traffic, versions } = z.object(rulesetRecord).parse(found);
+  return versionMessages([...(traffic === undefined ? [] : trafficLines(traffic)), ...(versions ?? [])], ref);
+}
+
+/** Words what was counted: a line for each group of rules, and for each new exception. */
+export function trafficLines(traffic: Traffic): readonly string[] {
+  const { hours = 0, isSampled, isCut, changes, exceptions, off = 0, scored, notAsked } = traffic;
+  const time = `the last ${hours} h`;
+  const few = (count: number): string =>
+    `${isCut === true ? "at least" : "at most"} ${pluralize(count, "event")}`;
+  return applying(
+    ...changes.map(({ from, to, events, rules, top }) => {
+      const what = events === 0 ? `no event of ${time}` : `${few(events)} of ${time} ${meaning(from, to)}`;
+      const most =
+        top && `; ${formatNumber(top.events)} of rule ${top.id} ${JSON.stringify(top.description)}`;
+      return `${from} → ${to}: ${what} (${pluralize(rules, "rule")}${most ?? ""})`;
+    }),
+    ...exceptions.map(({ index, events, matching, undecided }) => {
+      const of = `of the rules that it skips`;
+      if (events === 0) return `exception ${index + 1}: no event of ${time} ${of}`;
+      const open = undecided === 0 ? "" : `; ${formatNumber(undecided)} more can't be decided from events`;
+      return `exception ${index + 1}: matches ${formatNumber(matching)} of ${pluralize(events, "event")} of ${time} ${of}${open}`;
+    }),
+    off > 0 &&
+      `${pluralize(off, "rule")} that ${off === 1 ? "was" : "were"} off: events aren't known; log first to find out`,
+    scored === true && "scores and paranoia levels: not known from events",
+    isSampled === true && "the counts are Cloudflare's estimates from a sample",
+    notAsked !== undefined && `events weren't counted: ${notAsked}`,
+  );
+}
+
+/** What the change would have meant for requests. */
+function meaning(from: string, to: string): string {
+  if (to === "block") return "would have been blocked";
+  if (to.includes("challenge")) return "would have been challenged";
+  return from === "log" ? "would not have been logged" : "would have passed";
 }

@@ -53,7 +53,7 @@ import {
   cachedEntryPoint,
   type OtherManagedRule,
 } from "./entry-point";
-import { rulesetRecord, SEEN, versionMessages, type RulesetImpact } from "./impact";
+import { checkMessages, rulesetRecord, SEEN, versionMessages, type RulesetImpact } from "./impact";
 import { removeExceptions, sameExceptions } from "./exceptions";
 import { readDeployment } from "./existing";
 import {
@@ -290,13 +290,13 @@ export const managedRulesetOverride = defineResource({
     return {
       computed: { expansion, ...(Object.keys(ruleIds).length === 0 ? {} : { ruleIds }) },
       seen: [SEEN.existingRule],
-      found: omitAbsent({ compared, versions: versions.length === 0 ? undefined : versions }),
+      found: omitAbsent({ ...compared, versions: versions.length === 0 ? undefined : versions }),
       failures: [...problemsIn(ctx, args, prepared), ...gone, ...identicalDuplicate(args, other)],
       ...adopts,
     };
   },
 
-  messages: ({ versions }, { args: { ref } }) => versionMessages(versions, ref),
+  messages: (found, { args: { ref } }) => checkMessages(found, ref),
 
   // The check has already read the ruleset.
   review({ ctx, state, args, inputs, change }) {
@@ -593,7 +593,7 @@ export interface ManagedRulesetOverrideArgs {
  *
  * Token permissions: Zone WAF Read and Account Rulesets Read to preview and refresh; Zone WAF Write and Account
  * Rulesets Read to update and destroy. With Zone Read, the preview of a create fails if the zone's plan doesn't include
- * the ruleset.
+ * the ruleset. With Analytics Read, the preview of a change counts the firewall events that it concerns.
  *
  * @example
  * OWASP Core Ruleset at paranoia level 2, with an exception for webhooks

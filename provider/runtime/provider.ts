@@ -65,6 +65,13 @@ export interface ProviderArgs {
    * @defaultValue true
    */
   readonly liveChecks?: pulumi.Input<boolean>;
+  /**
+   * How many hours of firewall events a preview counts for changed managed rules, 0 to 720. 0 turns it off. Your plan
+   * may allow fewer. Needs the permission Analytics Read. Updates in place.
+   *
+   * @defaultValue 24
+   */
+  readonly traffic?: pulumi.Input<number>;
 }
 
 /**

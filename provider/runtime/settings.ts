@@ -32,6 +32,11 @@ export interface Settings {
   readonly concurrency: number;
   /** Whether previews read from the API: `edgeguard:liveChecks`, otherwise EDGEGUARD_LIVE_CHECKS. */
   readonly liveChecks: boolean;
+  /**
+   * How many hours of firewall events a preview counts, 0 to 720: `edgeguard:traffic`, otherwise EDGEGUARD_TRAFFIC. 0
+   * turns it off.
+   */
+  readonly trafficHours: number;
   /** The credential, if one was found. */
   readonly credential: Credential | undefined;
   /** If there's no credential, the names of the credential settings and variables that are set but empty. */
@@ -58,6 +63,7 @@ export const CONFIG_KEYS = [
   "requestsPerSecond",
   "concurrency",
   "liveChecks",
+  "traffic",
 ] as const;
 
 /**
@@ -116,6 +122,7 @@ export const PLAIN = {
     env: ["EDGEGUARD_LIVE_CHECKS"],
     schema: z.enum(["true", "false"], "must be true or false").transform((text) => text === "true"),
   },
+  traffic: { env: ["EDGEGUARD_TRAFFIC"], schema: integer(0, 720) },
 } as const;
 
 /**
@@ -153,6 +160,7 @@ export function readSettings(config: ConfigGetter, processEnv: Environment): Set
   const requestsPerSecond = plain("requestsPerSecond", PLAIN.requestsPerSecond.schema);
   const concurrency = plain("concurrency", PLAIN.concurrency.schema);
   const liveChecks = plain("liveChecks", PLAIN.liveChecks.schema);
+  const trafficHours = plain("traffic", PLAIN.traffic.schema);
   const credential = readCredential(config, env, problems);
 
   if (problems.length > 0) {
@@ -175,6 +183,7 @@ export function readSettings(config: ConfigGetter, processEnv: Environment): Set
         : [DOCUMENTED_RATE, { requests: 1, ms: 1000 / requestsPerSecond }],
     concurrency: concurrency ?? DEFAULT_CONCURRENCY,
     liveChecks: liveChecks ?? true,
+    trafficHours: trafficHours ?? 24,
     credential: credential === undefined ? undefined : { ...credential, origin: ownName(credential.origin) },
     emptyCredentials: credential === undefined ? emptyCredentials(config, env).map(ownName) : [],
   };

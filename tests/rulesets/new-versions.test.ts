@@ -216,6 +216,7 @@ describe("a refresh or a preview after Cloudflare published a version", () => {
     const changed = bench.declareManaged({ categories: [{ tag: "php", action: "log" }] });
     await operation.preview(TYPE, changed, recorded);
     expect(operation.said.map(withoutRef).map(firstLine)).toEqual([
+      "block → log: no event of the last 24 h (32 rules)",
       "Cloudflare Managed Ruleset 88 → 89: 1 new rule, 1 on in this zone (1 log).",
     ]);
     const updated = await bench.up(changed, recorded);
@@ -382,6 +383,7 @@ describe("for a deployment that pins a version,", () => {
     await operation.preview(TYPE, changed, recorded);
     expect(operation.said.map(withoutRef).map(firstLine)).toEqual([
       "Cloudflare Managed Ruleset is pinned to 87 (the latest is 88): lacks 1 new rule, 1 would be on (1 block), still has 1 rule that version 88 no longer has (1 off).",
+      "block → log: no event of the last 24 h (7 rules)",
       "Cloudflare Managed Ruleset is pinned to 87 (the latest is 88): lacks 1 new rule, 1 would be on (1 log), still has 1 rule that version 88 no longer has (1 off).",
     ]);
   });

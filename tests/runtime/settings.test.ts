@@ -25,6 +25,7 @@ test("uses defaults and no credential, without an error, if nothing is set", () 
     rates: [{ requests: 1200, ms: 300_000 }],
     concurrency: 8,
     liveChecks: true,
+    trafficHours: 24,
     credential: undefined,
     emptyCredentials: [],
   });
@@ -139,6 +140,7 @@ describe("resolving other settings", () => {
       rates: [{ requests: 1200 }, { requests: 1, ms: 2000 }],
       concurrency: 1,
       liveChecks: false,
+      trafficHours: 24,
     });
     const config = {
       "edgeguard:baseUrl": "https://config/v4",
@@ -148,6 +150,7 @@ describe("resolving other settings", () => {
     expect(settings(config, env)).toMatchObject({
       baseUrl: "https://config/v4",
       liveChecks: true,
+      trafficHours: 24,
       maxRetries: 20,
     });
     expect(settings({}, { CLOUDFLARE_BASE_URL: "https://vendor/v4" }).baseUrl).toBe("https://vendor/v4");
@@ -172,6 +175,7 @@ describe("resolving other settings", () => {
     ["concurrency", "0", "must be a whole number from 1 to 64"],
     ["concurrency", "65", "must be a whole number from 1 to 64"],
     ["liveChecks", "yes", "must be true or false"],
+    ["traffic", "721", "must be a whole number from 0 to 720"],
   ])("refuses edgeguard:%s = %j, and names the setting", (key, text, sentence) => {
     const message = problem({ [`edgeguard:${key}`]: text });
     expect(message).toContain(`edgeguard:${key} is `);

@@ -183,7 +183,7 @@ async function playRun(
     ended: result.code === 0 ? 0 : "failure",
     ...(step.changes === undefined ? {} : { changes: summaryOf(result.text) }),
     writes: api.requests
-      .filter((r) => r.method !== "GET" && !r.path.endsWith("/bulk/get"))
+      .filter((r) => r.method !== "GET" && !/\/(bulk\/get|graphql)$/.test(r.path))
       .map(
         (r) =>
           `${r.method} ${r.path

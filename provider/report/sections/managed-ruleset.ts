@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { rulesetRecord, type ComparedRules } from "../../rulesets/impact";
+import { rulesetRecord, trafficLines, type ComparedRules } from "../../rulesets/impact";
 import { rulesetName } from "../../migration/rule-text";
 import { expansionIn, type RuleCounts, type RulesetExpansion } from "../../rulesets/effective";
 import { thresholdLabel } from "../../rulesets/overrides";
@@ -86,6 +86,7 @@ function changes(all: StepView): readonly Block[] {
 /** Shows the deployment's expansion: the ruleset's version, and how many rules are on with which action. */
 function expansionTable(all: StepView): readonly Block[] {
   const { before: was, new: next } = all;
+  const { compared, traffic } = z.object(rulesetRecord).parse(all.impact.members);
   const [before, after] = [expansionIn(was.inputs), expansionIn(next.inputs)];
   const [left, right] = [before, after].map((each) => EXPANSION_ROWS.map(([, text]) => text(each)));
   const rows = EXPANSION_ROWS.map(([what], index) => [what, left?.[index], right?.[index]] as const)
@@ -94,7 +95,13 @@ function expansionTable(all: StepView): readonly Block[] {
   const conflicts = (after.conflicts ?? []).map((conflict) => words(formatValue(conflict, 300)));
   const named = (after.rulesByName ?? []).filter((line) => before.rulesByName?.includes(line) !== true);
   return [
-    ...comparison(z.object(rulesetRecord).parse(all.impact.members).compared),
+    ...comparison(compared),
+    ...titled(
+      "Firewall events:",
+      listBlock(
+        (traffic === undefined ? [] : trafficLines(traffic)).map((line) => words(formatValue(line, 300))),
+      ),
+    ),
     ...tableOf(all, "expansion", rows),
     ...titled("Rules by name:", listBlock(named.map((line) => words(formatValue(line, 300))))),
     ...listBlock(conflicts),
