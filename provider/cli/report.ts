@@ -17,6 +17,8 @@ const DANGERS: Readonly<Record<Reports.DangerKind, string>> = {
   unprotect:
     "the zone may block or log less, because a rule, ruleset, source, exception, filter or Logpush job changes",
   blocks: "an allow policy would newly block what the zone's pages load, or nobody knows",
+  traffic:
+    "a change of managed rules would have stopped events of the last hours that passed: more than traffic=<n>, by default any",
   removes: "a KvEntries deletes many of the keys it wrote (see --removed-keys and --removed-share)",
   unseen: "the preview couldn't look at what the update may delete, overwrite, block or turn off",
   replace: "a resource from any provider is replaced",
@@ -38,8 +40,8 @@ export function register(program: Command, io: Io): void {
     .addOption(new Option("--format <format>", "format of the report").choices(FORMATS).default("markdown"))
     .addOption(
       new Option("--fail-on <kinds>", "exit with 1 if the plan has dangers of these kinds (comma-separated)")
-        .argParser(wordsAmong("a kind of danger", KINDS))
-        .default([], "nothing"),
+        .argParser(failOn)
+        .default({ kinds: [] }, "nothing"),
     )
     .addOption(
       new Option(
@@ -104,7 +106,7 @@ Examples:
 
 interface ReportOptions {
   readonly format: Reports.Format;
-  readonly failOn: readonly Reports.DangerKind[];
+  readonly failOn: FailOn;
   readonly removedKeys: number;
   /** The percentage of its own keys that a KvEntries must delete to count as the danger "removes". */
   readonly removedShare: number;
@@ -113,6 +115,18 @@ interface ReportOptions {
   readonly inventory?: string;
   /** Whether to report manual changes instead of a plan. */
   readonly drift?: boolean;
+}
+
+interface FailOn {
+  readonly kinds: readonly Reports.DangerKind[];
+  /** How many events a change of managed rules may stop. */
+  readonly traffic?: number;
+}
+
+function failOn(text: string): FailOn {
+  const most = /(?:^|,) *traffic=(\d{1,15}) *(?:,|$)/.exec(text)?.[1];
+  const kinds = wordsAmong("a kind of danger", KINDS)(text.replace(/traffic=\d{1,15}/, "traffic"));
+  return kinds.includes("traffic") ? { kinds, traffic: Number(most ?? 0) } : { kinds };
 }
 
 function digests(text: string, before: readonly string[]): string[] {
@@ -150,12 +164,13 @@ async function writePlan(
   io: Io,
   { reportAll }: typeof Reports,
   plans: readonly Reports.NamedPlan[],
-  { format, failOn, removedKeys, removedShare, accept, inventory }: ReportOptions,
+  { format, failOn: { kinds, traffic }, removedKeys, removedShare, accept, inventory }: ReportOptions,
 ): Promise<void> {
   const gate = {
     keys: removedKeys,
     share: removedShare / 100,
-    failOn,
+    traffic,
+    failOn: kinds,
     accepted: new Set(accept),
     inventory:
       inventory === undefined ? undefined : await readText(io, inventory, `the check in ${inventory}`),

@@ -24,7 +24,7 @@ export function applyAcceptances(
   accepted: ReadonlySet<string>,
 ): Acceptance {
   const single = dangers.map(({ kind, type, name, sentence, compared }) =>
-    digestOf({ title, kind, type, name, sentence: sentence.toString(), compared }),
+    digestOf({ title, kind, type, name, sentence: kind === "traffic" ? "" : sentence.toString(), compared }),
   );
   const times = new Map<string, number>();
   for (const one of single) times.set(one, (times.get(one) ?? 0) + 1);
@@ -35,7 +35,8 @@ export function applyAcceptances(
   const digest = dangers.length === 0 ? undefined : digestOf({ title, dangers: [...digests].sort() });
   const isAllAccepted = digest !== undefined && accepted.has(digest);
   const verdictOf = (kind: DangerKind, own: string): Verdict => {
-    if (isAllAccepted || accepted.has(own)) return "accepted";
+    // Whoever accepts traffic says how much of it: `--fail-on traffic=<n>`.
+    if (kind !== "traffic" && (isAllAccepted || accepted.has(own))) return "accepted";
     return failOn.includes(kind) ? "fails" : "passes";
   };
   return {

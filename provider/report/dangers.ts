@@ -1,16 +1,16 @@
 import { digestOf } from "../basics/digest";
-import { omitAbsent, pick } from "../basics/json";
+import { omit, omitAbsent, pick } from "../basics/json";
 import { ADOPTED } from "../runtime/adopted";
 import { compareText } from "../basics/words";
 import { judgedArguments, judgesOf } from "./effects";
-import { DANGERS, type Danger, type RemovalGate } from "./model";
+import { DANGERS, type Danger, type JudgedGate } from "./model";
 import type { Plan, Step } from "./plan";
 import { recordedImpact } from "./impact";
 import { isDeleted, viewOf, type StepView } from "./sections/section";
 import { asObject } from "./values";
 
 /** Finds a plan's dangers, worst first. */
-export function dangersOf(plan: Plan, steps: readonly Step[], gate: RemovalGate): readonly Danger[] {
+export function dangersOf(plan: Plan, steps: readonly Step[], gate: JudgedGate): readonly Danger[] {
   const found = steps.flatMap((step) => {
     const all = viewOf(step, plan);
     const judged = judgesOf(step.kind).flatMap((judge) => judge(all, gate));
@@ -41,7 +41,8 @@ export function dangersOf(plan: Plan, steps: readonly Step[], gate: RemovalGate)
  */
 function comparedBy({ step, old, new: next, impact }: StepView): unknown {
   const names = judgedArguments(step.kind);
-  const found = isDeleted(step) ? recordedImpact(step.kind, step.old) : impact.members;
+  const recorded = isDeleted(step) ? recordedImpact(step.kind, step.old) : impact.members;
+  const found = omit(recorded, ["traffic"]); // Counts change from minute to minute.
   const more = omitAbsent({
     adopted: asObject(next.inputs[ADOPTED])["changes"],
     previous: old.outputs["previous"],

@@ -6,6 +6,7 @@ import { managed } from "./judges/managed-ruleset";
 import { migration } from "./judges/migration";
 import * as pageShield from "./judges/page-shield";
 import type { Judge } from "./judges/sides";
+import { stoppedTraffic } from "./judges/traffic";
 import { unseen } from "./judges/unseen";
 
 /**
@@ -63,7 +64,7 @@ export const EFFECTS: Readonly<Record<string, Readonly<Record<string, Effect>>>>
     "rules{}.enabled": raises(managed.rules),
     "rules{}.action": depends(managed.rules),
     "rules{}.scoreThreshold": lowers(managed.rules),
-    action: depends(managed.rules),
+    action: depends(managed.rules, stoppedTraffic),
     allRulesEnabled: raises(managed.rules),
     "matchedData.publicKey": depends(managed.matchedData),
     "exceptions[].expression": lowers(managed.exceptions),

@@ -1,3 +1,4 @@
+import { omitAbsent } from "../basics/json";
 import { schemaUrl } from "../basics/published";
 import { buildReport } from "./build";
 import { documentOf, type Document } from "./document";
@@ -7,7 +8,7 @@ import { DRIFT_SCHEMA, type DriftReport } from "./drift/model";
 import { readInventorySummary } from "./inventory";
 import { toMarkdown } from "./markdown";
 import { mergeDrift, mergeReports } from "./merge";
-import { GATE, REPORT_SCHEMA, type Gate, type JudgedDanger, type RemovalGate, type Report } from "./model";
+import { GATE, REPORT_SCHEMA, type Gate, type JudgedDanger, type JudgedGate, type Report } from "./model";
 import { PlanError, readPlan, type Plan } from "./plan";
 import { toText } from "./text";
 
@@ -34,7 +35,7 @@ export interface WrittenReport {
   readonly failed: boolean;
 }
 
-export interface ReportOptions extends Partial<RemovalGate & Omit<Gate, "removal">> {
+export interface ReportOptions extends Partial<JudgedGate & Omit<Gate, "removal">> {
   /** The result of checking a script inventory, as JSON. */
   readonly inventory?: string | undefined;
 }
@@ -60,8 +61,7 @@ export function reportAll(
   format: Format,
   { inventory, failOn = GATE.failOn, accepted = GATE.accepted, ...removal }: ReportOptions = {},
 ): WrittenReport {
-  const { keys = GATE.removal.keys, share = GATE.removal.share } = removal;
-  const gate: Gate = { removal: { keys, share }, failOn, accepted };
+  const gate: Gate = { removal: { ...GATE.removal, ...omitAbsent({ ...removal }) }, failOn, accepted };
   const { built, parts } = buildFrom(
     plans,
     (plan, name) => buildReport(plan, gate, name),

@@ -53,6 +53,7 @@ export const DANGERS = [
   "irreversible",
   "unprotect",
   "blocks",
+  "traffic",
   "removes",
   "unseen",
   "replace",
@@ -167,9 +168,15 @@ export interface RemovalGate {
 }
 export const REMOVAL_GATE: RemovalGate = { keys: 10, share: 0.5 };
 
+/** What the judges are told about the gate. */
+export interface JudgedGate extends RemovalGate {
+  /** How many events that passed a change of managed rules may stop. Undefined if `traffic` isn't asked for. */
+  readonly traffic?: number | undefined;
+}
+
 /** Which dangers stop a pipeline. */
 export interface Gate {
-  readonly removal: RemovalGate;
+  readonly removal: JudgedGate;
   readonly failOn: readonly DangerKind[];
   /** Accepted digests, for all dangers together or for individual ones. */
   readonly accepted: ReadonlySet<string>;

@@ -187,7 +187,7 @@ describe("edgeguard report", () => {
       2,
       "an unknown danger",
       ["--fail-on", "irreversible,danger"],
-      /"danger" is not a kind of danger\. Choose from irreversible, unprotect, blocks, removes, unseen, replace, delete/,
+      /"danger" is not a kind of danger\. Choose from irreversible, unprotect, blocks, traffic, removes, unseen, replace, delete/,
     ],
     [2, "an empty kind", ["--fail-on", ""], /"" is not a kind of danger/],
     [2, "a short digest", ["--accept", "0d8f6deb"], /"0d8f6deb" is not a digest \(64 hex digits\)/],

@@ -1,6 +1,6 @@
 import { hasUnknown } from "../../runtime/engine-values";
 import { sameJson, type JsonObject } from "../../basics/json";
-import type { DangerKind, RemovalGate } from "../model";
+import type { DangerKind, JudgedGate } from "../model";
 import type { Phrase } from "../phrase";
 import type { Step } from "../plan";
 import { adoptedBy, isDeleted, isNew, isReplaced, othersOf, type StepView } from "../sections/section";
@@ -30,7 +30,7 @@ export interface Change {
 export type Comparison = (change: Change) => readonly Phrase[];
 
 /** Finds the dangers in one step of a plan. */
-export type Judge = (all: StepView, gate: RemovalGate) => readonly (readonly [DangerKind, Phrase])[];
+export type Judge = (all: StepView, gate: JudgedGate) => readonly (readonly [DangerKind, Phrase])[];
 
 /** Facts about one kind of object, such as Logpush jobs, for the functions that find dangers. */
 export interface ObjectTraits {
