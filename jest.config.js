@@ -5,6 +5,8 @@ const USE = [
   "/tests/readme/own-project",
   "/tests/readme/demo",
   "/tests/matrix/without-registry",
+  "/tests/contract/",
+  "/tests/runtime/lifeline",
   "/tests/examples/(programs|pipeline|many-zones)",
   "/tests/engine/(drift|interruptions|secrets)",
   "/tests/import/engine",
@@ -15,13 +17,13 @@ const USE = [
 ];
 
 /**
- * On an engine, every command starts two processes. The normal run has a program for Page Shield, one for managed rulesets, a
- * migration and a random one of all resources, and everything over real HTTP without an engine. `npm run test:engine` has the
+ * On an engine, every command starts two processes. The normal run has a program for managed rulesets, a migration and a
+ * random one of all resources, and everything over real HTTP without an engine. `npm run test:engine` has the
  * others, a stage of .ci/run, and the long run.
  */
 const ENGINE = [
   "/tests/engine/(?!drift|interruptions|secrets)",
-  "/tests/scenarios/(?!lifecycle|managed-rulesets/|migration-assessed)",
+  "/tests/scenarios/(?!managed-rulesets/|migration-assessed)",
   "/tests/local-engine/(failure|interruption|lifecycle)",
   "/tests/runtime/lookup",
   "/tests/readme/documents",

@@ -24,7 +24,7 @@ import { OTHERS, prepare, rowsOf, TEXTS, type Row } from "./rows";
 const FOLDER = mkdtempSync(join(tmpdir(), "edgeguard-leaks-"));
 const FAILURES = failuresOf(TEXTS);
 /** The normal run takes every so many cells. */
-const EVERY = LONG ? 1 : 47;
+const EVERY = LONG ? 1 : 71;
 
 let api: LocalApi;
 let failing: FailingApi;
