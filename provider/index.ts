@@ -43,12 +43,8 @@ export type { SkipArgs } from "./rulesets/skip";
 export type { OtherManagedRule } from "./rulesets/entry-point";
 export type { RulesetExpansion } from "./rulesets/effective";
 export type { VersionChange, VersionRule } from "./rulesets/compare-versions";
-export type {
-  ExplainedDeployment,
-  ExplainedException,
-  ExplainedRule,
-  ZoneExplanation,
-} from "./rulesets/explain";
+export type { ExplainedDeployment, ExplainedRule, ZoneExplanation } from "./rulesets/explain";
+export type { ExplainedException } from "./rulesets/skip-rules";
 export type { ManagedRule, ManagedRuleset, ManagedRulesetInfo, Overrides, Skip } from "./rulesets/wire";
 export * from "./kv/lookups";
 export * from "./logpush/lookups";

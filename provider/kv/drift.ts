@@ -3,7 +3,7 @@ import type { Context } from "../runtime/lifecycle";
 import { hidesKeys, subjectOf, type NamespaceAddress } from "./address";
 import { formatNumber } from "../limits/workers";
 import { digest, FOREIGN, quoteKeys, UNCERTAIN, type RecordedEntry } from "./entry";
-import { uncompared } from "./impact";
+import { TOO_RECENT, uncompared } from "./impact";
 import { mayHaveExpired, listKeys, type ListedKey, sameListed } from "./listing";
 import { canonicalJson } from "../basics/json";
 import { firstOf, pluralize } from "../basics/words";
@@ -32,11 +32,8 @@ export async function driftOf(
   for await (const key of listKeys(ctx.api, state)) if (manifest.has(key.name)) listed.set(key.name, key);
   const now = ctx.api.now() / 1000;
   const who = subjectOf(ctx, state.namespaceId);
-  // Neither a listing nor a read is guaranteed to show our own writes yet.
   if (now - state.writtenAt < KV.CONSISTENCY_SECONDS) {
-    ctx.say.warn(
-      `${who}: nothing was compared, because the keys were written less than ${KV.CONSISTENCY_SECONDS} seconds ago. Refresh again later.`,
-    );
+    ctx.say.warn(`${who}: ${TOO_RECENT}.`);
     return undefined;
   }
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { JsonObject } from "../basics/json";
 import { pluralize } from "../basics/words";
+import { KV } from "../limits/index";
 import { formatNumber } from "../limits/workers";
 import { LISTED, type Listed, type ImpactRecord, type RecordShape } from "../runtime/impact";
 import { quoteKeys } from "./entry";
@@ -48,6 +49,9 @@ export const SEEN = {
 
 /** Up to here, a refresh compares values by default: that takes at most ten requests, and memory for as many bytes. */
 const COMPARED = { keys: 1_000, bytes: 1024 * 1024 };
+
+/** What a refresh says instead of comparing: neither a listing nor a read is guaranteed to show our own writes yet. */
+export const TOO_RECENT = `nothing was compared, because the keys were written less than ${KV.CONSISTENCY_SECONDS} seconds ago. Refresh again later`;
 
 /** Returns what a refresh of these entries doesn't compare, and how to compare it. Undefined if it compares everything. */
 export function uncompared({ verify, keys, bytes }: JsonObject): string | undefined {

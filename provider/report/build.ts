@@ -1,4 +1,4 @@
-import { entriesMessages, uncompared } from "../kv/impact";
+import { entriesMessages, TOO_RECENT, uncompared } from "../kv/impact";
 import { kindOf, PROVIDER_TYPES } from "../runtime/type-tokens";
 import { partsOfUrn } from "../runtime/urn";
 import { applyAcceptances } from "./acceptance";
@@ -150,10 +150,13 @@ export function notesOf(plan: Plan): Phrase[] {
 }
 
 /** Returns the entries that a refresh compared only in part. */
-export function uncomparedIn({ refreshed = [] }: Plan): { readonly step: Step; readonly omitted: string }[] {
+export function uncomparedIn({ refreshed = [], diagnostics }: Plan): { step: Step; omitted: string }[] {
+  const warned = new Set(ownWarnings(diagnostics));
   return refreshed.flatMap(({ step, now, next }) => {
-    const omitted = step.kind === "KvEntries" && now !== undefined ? uncompared(now.inputs) : undefined;
-    return omitted === undefined || isRead(next) ? [] : [{ step, omitted }];
+    if (step.kind !== "KvEntries" || now === undefined || isRead(next)) return [];
+    const isTooRecent = warned.has(`KvEntries ${step.name}: ${TOO_RECENT}.`);
+    const omitted = isTooRecent ? TOO_RECENT : uncompared(now.inputs);
+    return omitted === undefined ? [] : [{ step, omitted }];
   });
 }
 
@@ -173,8 +176,9 @@ export function errorsOf(diagnostics: readonly Diagnostic[]): Message[] {
 /** The warnings that the report shows: all but those whose content stands elsewhere. */
 export function warningsOf(plan: Plan, own: readonly Step[]): Message[] {
   const { diagnostics } = plan;
-  const elsewhere = new Set(
-    own.flatMap((step) => [
+  const elsewhere = new Set([
+    ...uncomparedIn(plan).map(({ step, omitted }) => `KvEntries ${step.name}: ${omitted}.`),
+    ...own.flatMap((step) => [
       ...impactOf(step).skipped.flatMap((reason) => [
         `live checks skipped: ${reason}`,
         `live check skipped: ${reason}`,
@@ -183,7 +187,7 @@ export function warningsOf(plan: Plan, own: readonly Step[]): Message[] {
         ? entriesMessages(impactOf(step).members, `KvEntries ${step.name}`).warnings
         : []),
     ]),
-  );
+  ]);
   const engine = diagnostics.filter(({ severity }) => severity === "warning").map(messageOf);
   const said = ownWarnings(diagnostics)
     .filter((message) => !elsewhere.has(message))

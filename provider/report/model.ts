@@ -93,7 +93,7 @@ export const block = z.discriminatedUnion("is", [
   }),
   members({
     is: z.literal("code"),
-    language: z.enum(["diff", "text", "ts"]),
+    language: z.enum(["diff", "text", "ts", "yaml"]),
     lines: z.array(z.string()).readonly(),
   }).describe("Lines to show verbatim."),
   members({

@@ -7,10 +7,10 @@ import type { ComparedRules, Traffic } from "./impact";
 import { findByRef } from "./entry-point";
 import { OVERRIDING } from "./effective";
 import { ownExceptions } from "./exceptions";
-import { skippedBy } from "./explain";
 import { findManagedRuleset, UnknownRulesetError } from "./managed";
 import { isSamePlace, missingAnchor, placementOf } from "./position";
 import type { RuleIds } from "./rule-names";
+import { skippedBy } from "./skip-rules";
 import { trafficOf } from "./traffic";
 import type { EntryPoint, ZoneRule } from "./wire";
 

@@ -4,7 +4,7 @@ import { isSameExpression } from "../rules-language/argument";
 import { omitAbsent, isJsonObject, omit, type JsonObject } from "../basics/json";
 import type { DeclaredOverrides, Exceptions, Position } from "./arguments";
 import { findByRef, otherManagedRules } from "./entry-point";
-import type { Exception } from "./exceptions";
+import type { Exception, ExceptionOwner } from "./exceptions";
 import { resolveRuleNames } from "./resolve-rules";
 import { byRuleId, ruleIds, type RuleIds } from "./rule-names";
 import { validate, withoutSecrets, type Finding } from "./validate";
@@ -35,6 +35,7 @@ import {
 } from "./wire";
 import type { Adopt } from "../runtime/fields";
 import { idsIn, namesIn, resolveSkip, type RulesetIds } from "./skip";
+import { OTHER_SKIPS, otherSkipRules, SKIPS } from "./skip-rules";
 
 /** A deployment in its three forms: as declared, as sent, and as recorded. */
 
@@ -260,6 +261,7 @@ export const computed = z.object({
   otherManagedRules: z.array(
     z.object({ ruleId: z.string(), rulesetId: z.string(), ref: z.string(), description: z.string() }),
   ),
+  [OTHER_SKIPS]: SKIPS.exactOptional(),
   previous: previousRule.exactOptional(),
   ruleIds: ruleIds.exactOptional(),
   /**
@@ -288,7 +290,8 @@ export function outputsOf(
     sharedTags,
     rulesetIds,
     ruleIds,
-  }: Pick<Prepared, "managed" | "sharedTags" | "rulesetIds" | "ruleIds">,
+    adopted = [],
+  }: Pick<Prepared, "managed" | "sharedTags" | "rulesetIds" | "ruleIds"> & Pick<ExceptionOwner, "adopted">,
 ): Computed {
   ctx.noteUnmanaged(unmanagedOf(rule));
   return omitAbsent({
@@ -298,6 +301,7 @@ export function outputsOf(
     rulesetId: managed.id,
     rulesetVersion: managed.version,
     otherManagedRules: otherManagedRules(ctx, found, rule.id),
+    otherSkipRules: otherSkipRules(found, rule, adopted),
     known: omitAbsent({
       scoreRule: scoreRuleOf(managed),
       sharedTags: sharedTags.map(([one, other]): [string, string] => [one, other]),

@@ -5,23 +5,11 @@ import { changeSince, lackOf, type VersionChange } from "./compare-versions";
 import { isPinned } from "./deployment";
 import { effectiveRules, type DecidedBy, type EffectiveRule } from "./effective";
 import { LEVELS, paranoiaTag, thresholdLabel } from "./overrides";
-import { skippedRulesOf } from "./skip";
+import { exceptionsIn, type ExplainedException } from "./skip-rules";
 import { deploymentIn } from "./version-changes";
-import { PHASE, type EntryPoint, type ManagedRuleset, type Skip, type ZoneRule } from "./wire";
+import type { EntryPoint, ManagedRuleset, ZoneRule } from "./wire";
 
 /** Explains what a zone's managed rulesets do, as data and as Markdown. */
-
-/** A skip rule that applies to a deployment. */
-export interface ExplainedException {
-  readonly ruleId: string;
-  readonly ref: string;
-  readonly description: string;
-  readonly expression: string;
-  /** `all` for the whole deployment, or the number of the deployment's rules that are skipped. */
-  readonly skips: "all" | number;
-  /** Present if the requests that match aren't logged. */
-  readonly logging?: false;
-}
 
 /** A rule that an override changes. */
 export interface ExplainedRule {
@@ -146,12 +134,7 @@ function explainDeployment(
       ...rule,
       action: actions.get(rule.id) ?? "",
     })),
-    exceptions: before.flatMap((rule) => {
-      const skips = rule.enabled ? skippedBy(rule.skips, rulesetId) : undefined;
-      if (skips === undefined) return [];
-      const { id: ruleId, ref, description, expression, logging } = rule;
-      return [{ ruleId, ref, description, expression, skips, ...omitAbsent({ logging }) }];
-    }),
+    exceptions: exceptionsIn(before, rulesetId),
     payloadLogging: deploys?.publicKey === undefined ? undefined : (true as const),
     latestChange: isComparable && !pins ? changeSince(other, managed, deployment) : undefined,
     behind: isComparable && pins ? lackOf(managed, other, deployment) : undefined,
@@ -165,21 +148,6 @@ function effectiveLevel(effective: readonly EffectiveRule[]): number | undefined
   if (!LEVELS.some((level) => has(level, effective))) return undefined;
   const on = effective.filter(({ enabled, decided }) => enabled && decided.enabled !== "rule");
   return LEVELS.filter((level) => has(level, on)).at(-1);
-}
-
-/**
- * Returns how much of this ruleset a skip rule skips: `all`, or a number of rules. Undefined if it skips nothing of it.
- */
-export function skippedBy(skips: Skip | undefined, rulesetId: string): "all" | number | undefined {
-  if (skips === undefined) return undefined;
-  if (skips === "all") return "all";
-  if ("rulesets" in skips) return skips.rulesets.includes(rulesetId) ? "all" : undefined;
-  if ("other" in skips) {
-    const { ruleset, rulesets, phases } = skips.other;
-    const has = (list: unknown, id: string): boolean => Array.isArray(list) && list.includes(id);
-    if (ruleset === "current" || has(rulesets, rulesetId) || has(phases, PHASE)) return "all";
-  }
-  return skippedRulesOf(skips, rulesetId)?.length;
 }
 
 /** The columns of the Markdown table. */

@@ -79,6 +79,7 @@ import { isSamePlace, missingAnchor, placementOf, positionOnWrongSide } from "./
 import { defaultRef, REF_PREFIX, unfinishedRef } from "./refs";
 import { reconcileRule, currentRule, removeOrRestore } from "./reconcile";
 import { asDeclared } from "./skip";
+import { newlySkippedByOthers, OTHER_SKIPS, otherSkipRules, type ExplainedException } from "./skip-rules";
 import { unmanagedOf, type ZoneRule } from "./wire";
 
 const args = z.object({
@@ -128,6 +129,7 @@ export const managedRulesetOverride = defineResource({
     ruleIds: ["rules", "exceptions"],
     ruleRef: ["ref"],
     otherManagedRules: ["ref", "description", "position"],
+    [OTHER_SKIPS]: ["ref", "description", "position", "expression", "exceptions"],
     previous: ["ref", "description", "expression", "exceptions", "matchedData", ...OVERRIDING],
   },
   record: rulesetRecord,
@@ -357,6 +359,8 @@ export const managedRulesetOverride = defineResource({
     const facts = refreshedFacts(state.known, managed, { isOtherRuleset });
     const live = readLiveRule(state, facts, found, rule, { ref: state.ref, adopted: exceptionIds(state) });
     const skipped = (state.exceptions ?? []).map(({ skip }) => skip);
+    const others = otherSkipRules(found, rule, exceptionIds(state));
+    tellSkips(ctx, state, others);
     const now = {
       ...state,
       ...live,
@@ -378,6 +382,7 @@ export const managedRulesetOverride = defineResource({
       // A response may leave the version out.
       rulesetVersion: managed?.version || state.rulesetVersion,
       otherManagedRules: otherManagedRules(ctx, found, rule.id),
+      otherSkipRules: others,
       known: { ...state.known, sharedTags: facts.sharedTagsAmong(tagsOf(state)) },
     };
     // Recorded unchanged, even if no program may declare it. Properties without a value are left out.
@@ -411,7 +416,8 @@ export const managedRulesetOverride = defineResource({
     const rules = new RuleWriter(ctx, args.zoneId, found);
     const adopted = exceptionIds(state);
     await reconcileRule(rules, args, prepared, { rule, wanted, adopted, formerRef: state.ref, placing });
-    const outputs = outputsOf(ctx, rules.now, currentRule(rules.now, rule), prepared);
+    const outputs = outputsOf(ctx, rules.now, currentRule(rules.now, rule), { ...prepared, adopted });
+    tellSkips(ctx, state, outputs.otherSkipRules);
     return { ...outputs, ...omitAbsent({ previous: state.previous }) };
   },
 
@@ -690,6 +696,12 @@ export class ManagedRulesetOverride extends managedRulesetOverride.base<ManagedR
   declare readonly rulesetVersion: pulumi.Output<string>;
   /** The zone's other enabled rules that executed a managed ruleset at the last update or refresh. */
   declare readonly otherManagedRules: pulumi.Output<readonly OtherManagedRule[]>;
+  /**
+   * The enabled skip rules in front of the rule that applied to it at the last update or refresh and that no program
+   * declares. A refresh or update warns if one is new or skips more, and the drift report names it. Of a rule that skips
+   * single rules, only the number is compared. Absent in a state of an earlier version.
+   */
+  declare readonly otherSkipRules: pulumi.Output<readonly ExplainedException[] | undefined>;
   /** The existing rule that the resource adopted when it was created, and what adopting it changed. */
   declare readonly adopted: pulumi.Output<Adopted | undefined>;
   /** The adopted rule as it was found, which a destroy restores. Absent if this program created the rule. */
@@ -716,6 +728,12 @@ export class ManagedRulesetOverride extends managedRulesetOverride.base<ManagedR
   constructor(name: string, args: ManagedRulesetOverrideArgs, opts?: pulumi.CustomResourceOptions) {
     super(name, args, opts);
   }
+}
+
+/** Warns of what skip rules of others have skipped since the last refresh or update. */
+function tellSkips(ctx: Context, { ref, otherSkipRules }: OverrideState, now: unknown): void {
+  for (const line of newlySkippedByOthers(otherSkipRules, now))
+    ctx.say.warn(`managed ruleset ${JSON.stringify(ref)}: ${line}.`);
 }
 
 /** Returns the version that the last update deployed, as its preview recorded it. */

@@ -4,7 +4,7 @@ import { matcher } from "../rules-language/evaluate";
 import { effectOf, pairRules, type RunningRuleset } from "./compare-effects";
 import { isSameException, type Exception } from "./exceptions";
 import type { ExceptionTraffic, RuleTraffic, Traffic } from "./impact";
-import { skippedBy } from "./explain";
+import { skippedBy } from "./skip-rules";
 import { skippedRulesOf } from "./skip";
 import type { EntryPoint } from "./wire";
 import { zoneEvents, type RuleEvents } from "./traffic-events";

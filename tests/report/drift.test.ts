@@ -1,4 +1,5 @@
 import { reportDrift } from "../../provider/report/index";
+import { entriesMessages, TOO_RECENT } from "../../provider/kv/impact";
 import { EFFECTS } from "../../provider/report/effects";
 import type { JsonObject } from "../../provider/basics/json";
 import { schemaProblems } from "../support/published";
@@ -13,6 +14,8 @@ import {
   type MadePlan,
   type MadeStep,
   created,
+  diagnostic,
+  list,
 } from "./plans";
 
 /**
@@ -119,6 +122,117 @@ describe("the report on a manual change", () => {
         keep: { how: "To keep the change, do nothing", code: [] },
       },
     ]);
+  });
+});
+
+describe("a change that costs more than it shows", () => {
+  const keys = { namespaceId: "n", file: "flags.json", keys: 2, bytes: 9, prune: { prefix: "flag/" } };
+  /** A program without changes, and keys of others under its pruned prefix. */
+  const pruning = (recorded: JsonObject, drift?: string, ...more: readonly JsonObject[]): string => {
+    const impact = {
+      impact: { operation: "check", revision: 2, seen: ["prunedKeys"], prunes: list("flag/theirs") },
+    };
+    const now = drift === undefined ? recorded : { ...recorded, drift };
+    const steps = [
+      stepOf("refresh", "KvEntries", "flags", { old: recorded, new: recorded }),
+      stepOf("update", "KvEntries", "flags", { old: now, new: { ...keys, ...impact } }),
+    ];
+    return JSON.stringify({ steps, diagnostics: more });
+  };
+
+  test("names keys of others that undoing it deletes", () => {
+    const { warnings } = entriesMessages({ prunes: list("flag/theirs") }, "KvEntries flags");
+    const warning = diagnostic(`edgeguard: ${warnings.join()}`, "info#err");
+    const report = driftIn(pruning(keys, undefined, warning));
+    expect(report).toMatchObject({
+      drifted: true,
+      counts: { changed: 1, asRecorded: 0 },
+      pending: [],
+      warnings: [],
+    });
+    expect(report.resources).toMatchObject([
+      {
+        changes: [{ property: "file", before: "2 keys as written" }],
+        gained: [],
+        lost: ["1 key that others wrote under flag/ will be deleted: flag/theirs"],
+        update: "pulumi up --refresh deletes the keys that others wrote",
+        keep: {
+          how: "To keep the keys, put them in the program's file, or set a prune.prefix that leaves them out, before any pulumi up",
+          code: [],
+        },
+      },
+    ]);
+    expect(driftIn(pruning(keys, "1 key missing: flag/a")).resources).toMatchObject([
+      { update: "pulumi up --refresh writes these keys again, and deletes the keys that others wrote" },
+    ]);
+    const gone = stepOf("refresh", "KvNamespace", "gone", { old: { title: "gone" } });
+    const back = created("KvNamespace", "gone", { title: "gone" });
+    const { steps } = JSON.parse(pruning(keys)) as MadePlan;
+    expect(driftIn(planJson(gone, ...steps, back, gone)).resources.map(({ name }) => name)).toEqual([
+      "gone",
+      "flags",
+    ]);
+  });
+
+  test("leaves keys that only the program's new `prune` deletes to the report on the plan", () => {
+    const report = driftIn(pruning({ ...keys, prune: { prefix: "flag/old/" } }));
+    expect(report).toMatchObject({ drifted: false, pending: [{ name: "flags" }] });
+  });
+
+  test("doesn't count keys that were written too recently as compared", () => {
+    const same = ["refresh", "same"].map((op) => stepOf(op, "KvEntries", "flags", { old: keys, new: keys }));
+    const text = `KvEntries flags: ${TOO_RECENT}.`;
+    const plan = JSON.stringify({ steps: same, diagnostics: [diagnostic(`edgeguard: ${text}`, "info#err")] });
+    expect(driftIn(plan)).toMatchObject({
+      counts: { asRecorded: 0, uncompared: 1 },
+      notes: [text],
+      warnings: [],
+    });
+    expect(written(plan, "text")).toContain("\nNo manual change was found, 1 compared only in part.\n");
+    expect(driftIn(planJson(...same)).counts).toMatchObject({ asRecorded: 1, uncompared: 0 });
+  });
+
+  test("names where a disabled job pushes to once it's enabled again", () => {
+    const job = (enabled: boolean, destinationShown: string): JsonObject => ({
+      zoneId: "z",
+      dataset: "http_requests",
+      enabled,
+      destinationConf: "[secret]",
+      destinationShown,
+    });
+    const [old, now] = [job(true, "https://a.example"), job(false, "https://b.example")];
+    const refresh = stepOf("refresh", "LogpushJob", "a", { old, new: old });
+    const next = stepOf("update", "LogpushJob", "a", { old: now, new: old });
+    expect(driftIn(planJson(refresh, next)).resources[0]?.lost).toEqual([
+      "the Logpush job is disabled: http_requests is no longer pushed to https://a.example",
+      "log lines go to another destination: https://a.example → https://b.example",
+    ]);
+  });
+
+  test("is written as YAML for a resource of the plugin", () => {
+    const old = {
+      title: "flags",
+      zoneId: "z",
+      enabled: true,
+      destinationConf: "[secret]",
+      destinationShown: "https://a",
+    };
+    const { title, ...rest } = old;
+    const now = { ...rest, enabled: false, filter: '{"where":{}}', destinationShown: "https://b" };
+    const plan = planJson(
+      stepOf("refresh", "LogpushJob", "a", { old: { ...rest, name: title }, new: rest }),
+      stepOf("update", "LogpushJob", "a", { old: now, new: { ...rest, name: title } }),
+    ).replaceAll("pulumi-nodejs:dynamic/edgeguard:", "edgeguard:index:");
+    const lines = [
+      "# Without name",
+      'destinationConf: "…" # The current value, which the plan hides.',
+      "enabled: false",
+      "filter: '{\"where\":{}}'",
+    ];
+    const found = driftIn(plan).resources[0];
+    expect(found).toMatchObject({ language: "yaml" });
+    expect([...(found?.keep.code ?? [])].sort()).toEqual(lines);
+    expect(written(plan, "markdown")).toContain("```yaml\n");
   });
 });
 

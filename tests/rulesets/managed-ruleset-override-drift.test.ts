@@ -314,6 +314,74 @@ describe("a refresh", () => {
   });
 });
 
+describe("a skip rule that someone puts in front of the deployment", () => {
+  const byHand = { action: "skip", action_parameters: { ruleset: "current" }, position: { index: 1 } };
+  const told = (what: string): unknown[] => [
+    expect.stringContaining(`someone else's rule "load test" skips ${what}. Remove that rule`),
+  ];
+  const refresh = async (recorded: Recorded) => {
+    const op = bench.operation();
+    const refreshed = await op.refresh(TYPE, recorded);
+    if (refreshed === undefined) throw new Error("the rule is gone");
+    return { refreshed, warned: op.warned };
+  };
+
+  test("is told once by the next refresh, and is drift", async () => {
+    const plain = bench.declare();
+    const recorded = await bench.up(plain);
+    const body = { ...byHand, description: "load test", expression: 'http.host eq "a.example"' };
+    const added = await bench.addRule({ ...body, enabled: true });
+
+    const first = await refresh(recorded);
+    expect(first.warned).toEqual(told('the whole ruleset for http.host eq "a.example"'));
+    const drift = driftOf(TYPE, recorded, first.refreshed);
+    expect(drift).toMatchObject({
+      lost: told('the whole ruleset for http.host eq "a.example"'),
+      gained: [],
+      update: "pulumi up --refresh records it and leaves the rule in place",
+      keep: { how: "To keep the change, do nothing", code: [] },
+    });
+    expect(first.refreshed.inputs).toEqual(refreshedInputs(recorded));
+    await bench.expectNoChanges(plain, first.refreshed);
+    expect((await refresh(first.refreshed)).warned).toEqual([]);
+    expect(driftOf(TYPE, first.refreshed, first.refreshed)).toBeUndefined();
+
+    await bench.editRule(added, { expression: "true" });
+    const wider = await refresh(first.refreshed);
+    expect(wider.warned).toEqual(told("the whole ruleset for all requests"));
+    await bench.editRule(added, { expression: 'http.host eq "b.example"' });
+    expect((await refresh(wider.refreshed)).warned).toEqual([]);
+    await bench.deleteRule(added);
+    const without = await refresh(wider.refreshed);
+    expect(without.warned).toEqual([]);
+    expect(driftOf(TYPE, wider.refreshed, without.refreshed)).toBeUndefined();
+  });
+
+  test("is told by an update that comes first", async () => {
+    const recorded = await bench.up(bench.declare());
+    const added = await bench.addRule({ ...byHand, description: "load test", expression: "true" });
+    const op = bench.operation();
+    const updated = await op.up(TYPE, bench.declare({ description: "shop" }), recorded);
+    expect(op.warned).toEqual(told("the whole ruleset for all requests"));
+    await bench.expectNoChanges(bench.declare({ description: "shop" }), updated);
+    await bench.deleteRule(added);
+  });
+
+  test.each<[string, object]>([
+    ["is disabled", { enabled: false }],
+    ["comes after it", { position: { index: 5 } }],
+    ["skips another ruleset", { action_parameters: { rulesets: [managedRulesets.free] } }],
+    ["is another deployment's exception", { ref: "edgeguard/site/dev/other/exception/1" }],
+  ])("isn't told if it %s", async (_, change) => {
+    const recorded = await bench.up(bench.declare());
+    const added = await bench.addRule({ ...byHand, expression: "true", enabled: true, ...change });
+    const { refreshed, warned } = await refresh(recorded);
+    expect(warned).toEqual([]);
+    expect(driftOf(TYPE, recorded, refreshed)).toBeUndefined();
+    await bench.deleteRule(added);
+  });
+});
+
 const DECLARED_CATEGORIES = [
   { category: "sqli", enabled: true },
   { category: "evasion", enabled: false },

@@ -22,7 +22,7 @@ import { comparison } from "../sections/managed-ruleset";
 import { isDeleted, viewOf, type StepView } from "../sections/section";
 import { sectionWriterOf } from "../sections/writers";
 import { ByHand, driftedOf, type Drifted } from "./by-hand";
-import { changesOf, concernsOf, furtherLosses, outcomeOf, UNDO } from "./explain";
+import { changesOf, concernsOf, furtherLosses, languageOf, outcomeOf, UNDO } from "./explain";
 import type { DriftedResource, DriftReport, OtherDrift } from "./model";
 
 /**
@@ -53,6 +53,7 @@ export function buildDrift(plan: Plan, unnamed = "plan"): DriftReport {
     ...others.map((each) => each.found === "gone"),
   ];
   const gone = found.filter(Boolean).length;
+  const uncompared = uncomparedIn(plan).map(({ step }) => step.urn);
   const byHand = new ByHand(
     plan,
     refreshed.filter(({ step }) => step.kind !== undefined),
@@ -65,8 +66,8 @@ export function buildDrift(plan: Plan, unnamed = "plan"): DriftReport {
     counts: {
       changed: found.length - gone,
       gone,
-      asRecorded: refreshed.length - found.length,
-      uncompared: uncomparedIn(plan).length,
+      asRecorded: refreshed.length - found.length - uncompared.filter((urn) => !urns.has(urn)).length,
+      uncompared: uncompared.length,
     },
     notes: notesOf(plan),
     errors,
@@ -108,6 +109,7 @@ function resourceOf(drifted: Drifted, byHand: ByHand): DriftedResource {
     changes,
     lost: [...lost, ...furtherLosses(drifted)],
     gained,
+    language: languageOf(step),
     concerns: concernsOf(drifted, changes),
     ...outcomeOf(drifted, changes),
     details: view === undefined ? [] : detailsOf(drifted, view),

@@ -1,10 +1,13 @@
 import { IMPACT } from "../../runtime/impact";
+import { newlySkippedByOthers, OTHER_SKIPS } from "../../rulesets/skip-rules";
 import { UNMANAGED } from "../../runtime/unmanaged";
 import { omit, ownMember, sameJson } from "../../basics/json";
 import { EFFECTS, judgesOf } from "../effects";
+import { impactOf } from "../impact";
 import { REMOVAL_GATE } from "../model";
 import type { Phrase } from "../phrase";
 import type { Plan, Refreshed, Sides, Step } from "../plan";
+import { pruned } from "../sections/kv";
 import { viewOf, type StepView } from "../sections/section";
 import { containsSecret } from "../values";
 import type { DriftedResource } from "./model";
@@ -26,7 +29,11 @@ export function driftedOf(refreshed: Refreshed): Drifted | undefined {
   const { kind } = step;
   if (kind === undefined) return undefined;
   if (now === undefined) return { ...refreshed, kind, names: [], isHidden: false };
-  const names = propertiesOf(kind).filter((name) => !sameJson(valueOf(recorded, name), valueOf(now, name)));
+  const names = [
+    ...propertiesOf(kind).filter((name) => !sameJson(valueOf(recorded, name), valueOf(now, name))),
+    ...(skippedByOthers(refreshed).length === 0 ? [] : [OTHER_SKIPS]),
+    ...(prunedIn(refreshed) === undefined ? [] : [PRUNES]),
+  ];
   if (names.length > 0) return isArrived(now) ? undefined : { ...refreshed, kind, names, isHidden: false };
   const secrets = hiddenChanges(refreshed, kind);
   return secrets.length === 0 ? undefined : { ...refreshed, kind, names: secrets, isHidden: true };
@@ -36,6 +43,20 @@ export function driftedOf(refreshed: Refreshed): Drifted | undefined {
 export const DRIFT = "drift";
 export const MIGRATION_STATE = "migrationState";
 const DESTINATION = "destinationConf";
+
+/** The name of what an unchanged `prune` deletes, because others wrote it. */
+export const PRUNES = "prunes";
+
+/** Says which keys of others the update deletes. Undefined if there are none, or the program has changed `prune`. */
+export function prunedIn({ next }: Refreshed): Phrase | undefined {
+  if (next?.kind !== "KvEntries" || next.op !== "update" || next.new === undefined) return undefined;
+  const isUnchanged = sameJson(next.old?.inputs["prune"], next.new.inputs["prune"]);
+  return isUnchanged ? pruned({ impact: impactOf(next), new: next.new }) : undefined;
+}
+
+/** Says what skip rules of others newly skip. */
+export const skippedByOthers = ({ recorded, now }: Refreshed): readonly string[] =>
+  newlySkippedByOthers(recorded.outputs[OTHER_SKIPS], now?.outputs[OTHER_SKIPS]);
 
 /** Returns the arguments of a class and the outputs that show drift. Other inputs and outputs are computed. */
 function propertiesOf(kind: string): readonly string[] {

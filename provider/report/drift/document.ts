@@ -68,7 +68,7 @@ function firstLines({ kind, name, lost, gained }: DriftedResource): Line[] {
 }
 
 function sectionOf({ found, kind, name, summary, ...resource }: DriftedResource): Section {
-  const { changes, details, concerns, update, keep } = resource;
+  const { changes, details, concerns, update, keep, language } = resource;
   const hasPlan = changes.some(({ planned }) => planned !== undefined);
   const table: Block = {
     is: "table",
@@ -90,7 +90,7 @@ function sectionOf({ found, kind, name, summary, ...resource }: DriftedResource)
       ...details,
       { is: "list", items: [say`Who should know: ${concerns}.`, say`${update}.`] },
       textBlock(keep.code.length === 0 ? say`${keep.how}.` : say`${keep.how}:`),
-      ...(keep.code.length === 0 ? [] : [{ is: "code", language: "ts", lines: keep.code } as const]),
+      ...(keep.code.length === 0 ? [] : [{ is: "code", language, lines: keep.code } as const]),
     ],
   };
 }

@@ -1,11 +1,14 @@
 import { omitAbsent, ownMember, type JsonObject } from "../../basics/json";
+import { applying } from "../../basics/words";
+import { OTHER_SKIPS } from "../../rulesets/skip-rules";
+import { TYPE_PREFIXES } from "../../runtime/type-tokens";
 import { UNMANAGED } from "../../runtime/unmanaged";
 import { EFFECTS } from "../effects";
 import { name as nameOf, say, value, words, type Phrase } from "../phrase";
-import type { Sides } from "../plan";
+import type { Sides, Step } from "../plan";
 import { asList, asNumber, asObject, asText, cell, containsSecret, counted, differences } from "../values";
 import { isUnchanged } from "../judges/sides";
-import { DRIFT, MIGRATION_STATE, valueOf, type Drifted } from "./by-hand";
+import { DRIFT, MIGRATION_STATE, prunedIn, PRUNES, skippedByOthers, valueOf, type Drifted } from "./by-hand";
 import type { DriftChange, DriftedResource } from "./model";
 
 /**
@@ -22,7 +25,7 @@ export function changesOf(drifted: Drifted): readonly DriftChange[] {
       const changed = words(`[secret], which ${hasChanged(now)}`);
       return [{ property: name, before: cell(recorded.inputs[name]), now: changed }];
     }
-    const drift = name === DRIFT ? asText(valueOf(now, name)) : undefined;
+    const drift = IN_WORDS[name]?.(drifted);
     if (drift !== undefined) {
       const [property, before] =
         kind === "KvEntries"
@@ -46,6 +49,13 @@ export function changesOf(drifted: Drifted): readonly DriftChange[] {
   });
 }
 
+/** What describes a change that's in no argument. */
+const IN_WORDS: Readonly<Record<string, (drifted: Drifted) => string | undefined>> = {
+  [DRIFT]: ({ now }) => asText(now?.inputs[DRIFT]),
+  [OTHER_SKIPS]: (drifted) => skippedByOthers(drifted).join("; "),
+  [PRUNES]: (drifted) => prunedIn(drifted)?.toString(),
+};
+
 const hasChanged = ({ outputs }: Sides): string =>
   outputs[DRIFT] === undefined ? "may have changed" : "has changed";
 
@@ -63,7 +73,8 @@ const sourceOf = ({ inputs }: Sides): string =>
  * Finds losses that `EFFECTS` doesn't cover: lost data, a migration that can't be undone, and changes that the plan
  * doesn't show.
  */
-export function furtherLosses({ kind, recorded, now, isHidden, names }: Drifted): readonly Phrase[] {
+export function furtherLosses(drifted: Drifted): readonly Phrase[] {
+  const { kind, recorded, now, isHidden, names } = drifted;
   if (isHidden && now !== undefined)
     return names.map((name) => say`${value(name)} ${words(hasChanged(now))}; the plan hides it`);
   if (kind === "WafMigration") {
@@ -79,11 +90,13 @@ export function furtherLosses({ kind, recorded, now, isHidden, names }: Drifted)
     return kind === "KvEntries" ? [words(`${keysOf(recorded)} that the program wrote can't be read`)] : [];
   }
   const drift = names.includes(DRIFT) ? asText(now.inputs[DRIFT]) : undefined;
-  if (drift === undefined) return [];
-  return kind === "KvEntries"
-    ? [say`Workers don't read the values that the program wrote: ${words(drift)}`]
-    : [say`it may protect less: ${words(drift)}`];
+  const ofOthers = [...skippedByOthers(drifted).map(words), ...applying(prunedIn(drifted))];
+  if (drift === undefined) return ofOthers;
+  const what = words(kind === "KvEntries" ? VALUES_LOST : "it may protect less");
+  return [say`${what}: ${words(drift)}`, ...ofOthers];
 }
+
+const VALUES_LOST = "Workers don't read the values that the program wrote";
 
 /** The people who should know about a change, by class. */
 const CONCERNS: Readonly<Record<string, string>> = {
@@ -129,6 +142,8 @@ export function outcomeOf(drifted: Drifted, changes: readonly DriftChange[]): Ou
     return outcome(ownMember(RECREATED, kind) ?? "creates the object again", { how, code: [] });
   }
   if (next === undefined) return outcome("changes nothing");
+  const isOfOthers = names.every((name) => name === OTHER_SKIPS);
+  if (isOfOthers && next.op !== "delete") return outcome("records it and leaves the rule in place");
   if (names.every((name) => name === UNMANAGED))
     return outcome(
       "leaves it as it is, because no argument of this version sets it",
@@ -143,7 +158,10 @@ export function outcomeOf(drifted: Drifted, changes: readonly DriftChange[]): Ou
     const isKept = target === "assessed" || (state !== "validation" && state !== "finished");
     return isKept
       ? outcome(update)
-      : outcome(update, { how: say`To keep the change, ${IN_PROGRAM}`, code: [codeOf("target", state)] });
+      : outcome(update, {
+          how: say`To keep the change, ${IN_PROGRAM}`,
+          code: codeOf(step, { target: state }),
+        });
   }
   const keep = keepOf(drifted, IN_PROGRAM);
   switch (next.op) {
@@ -157,7 +175,9 @@ export function outcomeOf(drifted: Drifted, changes: readonly DriftChange[]): Ou
     case "replace":
       return outcome("replaces the object", keep);
     case "update": {
-      if (kind === "KvEntries" && names.includes(DRIFT)) return outcome("writes these keys again", keep);
+      const writes = kind !== "KvEntries" || !names.includes(DRIFT) ? [] : ["writes these keys again"];
+      const all = names.includes(PRUNES) ? [...writes, "deletes the keys that others wrote"] : writes;
+      if (all.length > 0) return outcome(all.join(", and "), keep);
       const isPlain = !isHidden && changes.every(({ planned }) => planned === undefined);
       return outcome(isPlain ? "undoes the change" : "writes the program's values", keep);
     }
@@ -170,6 +190,9 @@ export function outcomeOf(drifted: Drifted, changes: readonly DriftChange[]): Ou
   }
 }
 
+/** Changes that no argument covers. */
+const NO_ARGUMENT = [DRIFT, UNMANAGED, OTHER_SKIPS, PRUNES];
+
 const DO_NOTHING = words("To keep the change, do nothing");
 const IN_PROGRAM = words("put this in the program");
 
@@ -180,19 +203,20 @@ const RECREATED: Readonly<Record<string, string>> = {
 };
 
 /** @param declare what to do with the code. */
-function keepOf({ kind, now, next, names, recorded }: Drifted, declare: Phrase): Outcome["keep"] {
-  const isBeside = names.includes(DRIFT);
+function keepOf({ kind, step, now, next, names, recorded }: Drifted, declare: Phrase): Outcome["keep"] {
+  const isBeside = names.some((name) => NO_ARGUMENT.includes(name));
   if (kind === "KvEntries" && isBeside)
     return {
-      how: say`To keep the change, update these keys in the program's ${sourceOf(recorded)}`,
+      how: names.includes(PRUNES)
+        ? say`To keep the keys, put them in the program's ${sourceOf(recorded)}, or set a ${nameOf("prune.prefix")} that leaves them out, before any ${nameOf("pulumi up")}`
+        : say`To keep the change, update these keys in the program's ${sourceOf(recorded)}`,
       code: [],
     };
-  const declarable = names.filter((name) => name !== DRIFT && name !== UNMANAGED);
+  const declarable = names.filter((name) => !NO_ARGUMENT.includes(name));
   if (declarable.length === 0)
     return { how: words("No argument covers this change, so the program can't keep it"), code: [] };
-  const code = declarable
-    .filter((name) => !isUnchanged(next?.new?.inputs[name], now?.inputs[name]))
-    .map((name) => codeOf(name, now?.inputs[name]));
+  const differing = declarable.filter((name) => !isUnchanged(next?.new?.inputs[name], now?.inputs[name]));
+  const code = codeOf(step, Object.fromEntries(differing.map((name) => [name, now?.inputs[name]])));
   const what = code.length === 0 ? words("do nothing") : declare;
   return {
     how: isBeside
@@ -202,9 +226,20 @@ function keepOf({ kind, now, next, names, recorded }: Drifted, declare: Phrase):
   };
 }
 
-/** Formats an argument as TypeScript. */
-function codeOf(name: string, given: unknown): string {
-  if (containsSecret(given)) return `${name}: "…", // The current value, which the plan hides.`;
-  const isBestInSingleQuotes = typeof given === "string" && /^[^'\\\p{Cc}]*"[^'\\\p{Cc}]*$/u.test(given);
-  return `${name}: ${isBestInSingleQuotes ? `'${given}'` : given === undefined ? "undefined" : JSON.stringify(given)},`;
+/** Returns the language in which the report writes arguments: what a program of the plugin is written in isn't known. */
+export const languageOf = ({ type }: Step): "ts" | "yaml" =>
+  type.startsWith(TYPE_PREFIXES.plugin) ? "yaml" : "ts";
+
+/** Formats arguments. JSON is also YAML. */
+function codeOf(step: Step, args: JsonObject): string[] {
+  const isYaml = languageOf(step) === "yaml";
+  const [end, note] = isYaml ? ["", "#"] : [",", "//"];
+  return Object.entries(args).map(([name, given]) => {
+    const also = name === "destinationConf" && !isYaml ? " It replaces `destination`." : "";
+    if (containsSecret(given))
+      return `${name}: "…"${end} ${note} The current value, which the plan hides.${also}`;
+    if (given === undefined) return isYaml ? `# Without ${name}` : `${name}: undefined,`;
+    const isBestInSingleQuotes = typeof given === "string" && /^[^'\\\p{Cc}]*"[^'\\\p{Cc}]*$/u.test(given);
+    return `${name}: ${isBestInSingleQuotes ? `'${given}'` : JSON.stringify(given)}${end}`;
+  });
 }

@@ -36,6 +36,7 @@ const resource = members({
     how: phrase,
     code: z.array(z.string()).readonly().describe("Code to put in the program. Empty if none is needed."),
   }).describe("How to keep the manual change."),
+  language: z.enum(["ts", "yaml"]).describe("The language of the code: `yaml` for the provider plugin."),
   details: z
     .array(block)
     .readonly()

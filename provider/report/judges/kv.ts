@@ -32,7 +32,7 @@ export const namespaceData: Judge = (all) => {
 
 /** Finds deleted or overwritten keys that others wrote, because these can't be recovered. */
 const irreversible =
-  (keys: typeof pruned): Judge =>
+  (keys: typeof overwritten): Judge =>
   (all) => {
     const sentence = isDeleted(all.step) ? undefined : keys(all);
     return sentence === undefined ? [] : [["irreversible", sentence]];

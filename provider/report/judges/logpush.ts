@@ -38,11 +38,12 @@ const isSameFilter = (was: unknown, is: unknown): boolean =>
   isUnchanged(was, is) ||
   (!isHidden(was) && !isHidden(is) && filterMeaning(asText(was)) === filterMeaning(asText(is)));
 
-const whilePushing = whileActing(({ inputs }) => inputs["enabled"] !== false);
+const isEnabled = ({ inputs }: Side): boolean => inputs["enabled"] !== false;
+const whilePushing = whileActing(isEnabled);
 
 /** Finds a job that stops pushing. */
 const stopped: Comparison = ({ before, after }) => {
-  if (before === undefined || before.inputs["enabled"] === false) return [];
+  if (before === undefined || !isEnabled(before)) return [];
   const now = after?.inputs["enabled"];
   if (after !== undefined && now !== false && !isHidden(now)) return [];
   const how = after === undefined ? "is deleted" : now === false ? "is disabled" : "may be disabled";
@@ -103,8 +104,12 @@ function fieldWords(fields: ReturnType<typeof fieldsOf>): Phrase {
   return words(fields === "all" ? "all fields" : counted(fields.length, "field"));
 }
 
-/** Finds a job that pushes to another destination, or to someone else there: a credential may name the recipient. */
-const otherDestination = whilePushing((before, after) => {
+/** Finds a job that pushes to another destination, or to someone else there: a credential may name the recipient. Whoever
+ * enables a job again that's disabled now sends its lines there. */
+const otherDestination = whileActing(
+  isEnabled,
+  () => true,
+)((before, after) => {
   const moved = after.inputs["destinationMoved"]; // A digest, true if it's too easy to guess, or unknown.
   const isSame = sameJson(before.inputs["destinationShown"], after.inputs["destinationShown"]);
   if (moved === undefined && isSame) return [];

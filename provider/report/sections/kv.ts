@@ -53,12 +53,12 @@ const NOISE = ["entries", "manifest", "digest", "fileHash", "drift", "index"];
 const keysOf = (inputs: Readonly<Record<string, unknown>>): number | undefined => asNumber(inputs["keys"]);
 
 /** Returns what the preview found out. */
-export const entriesImpact = ({ impact }: StepView): z.output<typeof members> =>
+export const entriesImpact = ({ impact }: Pick<StepView, "impact">): z.output<typeof members> =>
   members.parse(impact.members);
 const members = z.object(entriesRecord);
 
 /** Says which keys written by others `prune` deletes. Undefined if there are none. */
-export function pruned(all: StepView): Phrase | undefined {
+export function pruned(all: Pick<StepView, "impact" | "new">): Phrase | undefined {
   const prefix = asText(asObject(all.new.inputs["prune"])["prefix"]);
   const under = prefix === undefined ? words("") : say` under ${cell(prefix)}`;
   return namedKeys(
