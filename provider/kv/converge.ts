@@ -59,7 +59,7 @@ export async function converge(ctx: Context, declared: Declared | undefined, wor
       for (const row of rows)
         manifest.set(row.key, row.ttl === undefined ? row : { ...row, expiration: answeredAt + row.ttl });
     },
-    onUncertain: (rows) => rows.forEach(({ key }) => manifest.set(key, UNCERTAIN)),
+    onUncertain: (rows) => rows.forEach((row) => manifest.set(row.key, { ...row, ...UNCERTAIN })),
   });
   if (written.error !== undefined)
     throw await partialFailure(
@@ -132,7 +132,7 @@ export const entryCount = (n: number): string => `${n} ${n === 1 ? "entry" : "en
 export interface Changes {
   readonly added: readonly string[];
   readonly changed: readonly string[];
-  /** Keys that the resource wrote but that are no longer declared. */
+  /** Keys that the resource wrote but that are no longer declared, or whose entry has expired. */
   readonly removed: readonly string[];
 }
 
@@ -142,11 +142,21 @@ export interface Plan extends Changes {
   readonly writes: readonly Row[];
   /** How many entries are already written as declared. */
   readonly unchanged: number;
-  /** How many entries have expired. They're neither written nor removed. */
+  /** Those of the changed keys that expire earlier than what was written. */
+  readonly shortened: readonly Row[];
+  /** How many entries have expired. They count as not declared. */
   readonly past: number;
 }
 
-export const NO_CHANGES: Plan = { writes: [], added: [], changed: [], removed: [], unchanged: 0, past: 0 };
+export const NO_CHANGES: Plan = {
+  writes: [],
+  added: [],
+  changed: [],
+  removed: [],
+  shortened: [],
+  unchanged: 0,
+  past: 0,
+};
 const NO_ENTRIES: Writable = { fill: () => Promise.resolve() };
 
 /** Compares the declared entries with those that the manifest records. */
@@ -155,7 +165,7 @@ export function compare(
   manifest: Manifest,
   nowSeconds = Date.now() / 1000,
 ): Plan {
-  const [writes, added, changed]: [Row[], string[], string[]] = [[], [], []];
+  const [writes, added, changed, shortened]: [Row[], string[], string[], Row[]] = [[], [], [], []];
   let [unchanged, past] = [0, 0];
   for (const row of rows.values()) {
     const written = manifest.get(row.key);
@@ -164,11 +174,21 @@ export function compare(
     else {
       (written === undefined ? added : changed).push(row.key);
       writes.push(row);
+      if (written !== undefined && lifeOf(row, nowSeconds) < lifeOf(written, nowSeconds)) shortened.push(row);
     }
   }
-  const removed = [...manifest.keys()].filter((key) => !rows.has(key));
-  return { writes, added, changed, removed, unchanged, past };
+  const isKept = (row: Row | undefined, written: RecordedEntry): boolean =>
+    // What was written may have expired by itself, on time.
+    row !== undefined && (!isExpired(row, nowSeconds) || isExpired(written, nowSeconds));
+  const removed = [...manifest]
+    .filter(([key, written]) => !isKept(rows.get(key), written))
+    .map(([key]) => key);
+  return { writes, added, changed, removed, shortened, unchanged, past };
 }
+
+/** Returns how many seconds an entry lives if it's written now. */
+export const lifeOf = ({ ttl, expiration = Infinity }: RecordedEntry, nowSeconds: number): number =>
+  ttl ?? expiration - nowSeconds;
 
 /**
  * Whether an entry was already written as declared. Its TTL restarts only when the entry changes. What's recorded may be

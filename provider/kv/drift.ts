@@ -59,7 +59,7 @@ export async function driftOf(
 
   // The next update writes both kinds. A changed key isn't deleted once it's no longer declared.
   for (const key of missing) manifest.delete(key);
-  for (const key of changed) manifest.set(key, FOREIGN);
+  for (const key of changed) manifest.set(key, { ...manifest.get(key), ...FOREIGN });
   const parts = [driftPart(ctx, "missing", missing), driftPart(ctx, "changed", changed)].filter(
     (part) => part !== undefined,
   );

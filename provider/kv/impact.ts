@@ -16,8 +16,12 @@ export interface EntriesImpact extends ImpactRecord {
   readonly added?: Listed;
   /** Keys to write again. */
   readonly changed?: Listed;
-  /** Keys to delete that the resource wrote and no longer declares. */
+  /** Keys to delete that the resource wrote and no longer declares, or whose entry has expired. */
   readonly removed?: Listed;
+  /** Those of the changed keys that expire earlier than what the resource wrote before. */
+  readonly expires?: Listed;
+  /** When the first of them expires, such as `60 s after the update` or `at 2030-01-31T00:00:00.000Z`. */
+  readonly expiry?: string;
   /** Keys to delete that others wrote under the pruned prefix. */
   readonly prunes?: Listed;
   /** Existing keys to overwrite. */
@@ -33,6 +37,8 @@ export const entriesRecord = {
   added: LISTED.schema.exactOptional(),
   changed: LISTED.schema.exactOptional(),
   removed: LISTED.schema.exactOptional(),
+  expires: LISTED.schema.exactOptional(),
+  expiry: z.string().exactOptional(),
   prunes: LISTED.schema.exactOptional(),
   overwrites: LISTED.schema.exactOptional(),
   adopts: LISTED.schema.exactOptional(),
@@ -67,6 +73,8 @@ export function entriesMessages(found: unknown, who: string): Record<"infos" | "
     added,
     changed,
     removed,
+    expires,
+    expiry = "",
     prunes,
     overwrites,
     adopts,
@@ -88,12 +96,20 @@ export function entriesMessages(found: unknown, who: string): Record<"infos" | "
     warnings.push(
       `${who}: ${formatNumber(overwrites.count)} declared ${overwrites.count === 1 ? "key already exists" : "keys already exist"}${inParentheses(overwrites)}; adopt: "takeOver" overwrites ${themOf(overwrites)}. Destroying the resource deletes ${themOf(overwrites)}.`,
     );
+  if (isAny(expires))
+    warnings.push(
+      `${who}: ${pluralize(expires.count, "key")} that lived longer before${inParentheses(expires)} ${expiryText(expires.count, expiry)}`,
+    );
   if (isAny(prunes))
     warnings.push(
       `${who}: prune deletes ${pluralize(prunes.count, "key")} that others wrote${prunes.names.length === 0 ? "" : `: ${quoted(prunes)}`}`,
     );
   return { infos, warnings };
 }
+
+/** Returns what a sentence says about keys that expire, after their number. */
+export const expiryText = (count: number, expiry: string): string =>
+  `will expire${count === 1 ? "" : ", the first"} ${expiry}`;
 
 const isAny = (list: Listed | undefined): list is Listed => list !== undefined && list.count > 0;
 const themOf = ({ count }: Listed): string => (count === 1 ? "it" : "them");

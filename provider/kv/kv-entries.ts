@@ -4,7 +4,7 @@ import { z } from "zod";
 import { hidesKeys, isNamespaceGone, NAMED_BY, subjectOf, type NamespaceAddress } from "./address";
 import { adoptExisting, type AdoptedKeys, type AdoptionRequest } from "./adopt-existing";
 import { remove } from "./bulk";
-import { compare, converge, entryCount, NO_CHANGES, type Plan, type Written } from "./converge";
+import { compare, converge, entryCount, lifeOf, NO_CHANGES, type Plan, type Written } from "./converge";
 import {
   type Declared,
   fileHash,
@@ -160,7 +160,7 @@ export const kvEntries = defineResource({
       if (!isWhole) return { failures };
       if (digest !== olds["digest"] && expired > 0)
         ctx.say.warn(
-          `${who}: ${expired} of ${entryCount(keys)} ${expired === 1 ? "has" : "have"} already expired and won't be written.`,
+          `${who}: ${expired} of ${entryCount(keys)} ${expired === 1 ? "has" : "have"} already expired. ${expired === 1 ? "It counts" : "They count"} as not declared.`,
         );
       const isFirst = isNew(args, olds);
       const isWritten = !isFirst && isContentWritten(olds, { digest });
@@ -347,7 +347,10 @@ export interface KvEntryArgs {
   readonly base64?: pulumi.Input<boolean>;
   /** An object stored with the value: at most 1,024 bytes of JSON. Updates in place. */
   readonly metadata?: pulumi.Input<Record<string, unknown>>;
-  /** When the entry expires: a Unix time in seconds. An entry that has expired isn't written. Updates in place. */
+  /**
+   * When the entry expires: a Unix time in seconds. An entry that has expired counts as not
+   * declared: its key isn't written, and is deleted if the resource wrote it without that expiration. Updates in place.
+   */
   readonly expiration?: pulumi.Input<number>;
   /**
    * The entry's TTL in seconds, counted from when it's written. Minimum: 60. Overrides `expiration`. Updates in place.
@@ -590,7 +593,14 @@ function contentFound(ctx: Context, rows: ReadonlyMap<string, unknown>, plan?: P
   const list = (names: Iterable<string>): Listed => ctx.list(names, NAMED_BY);
   const keys = list(rows.keys());
   if (plan === undefined) return { keys };
-  return { keys, added: list(plan.added), changed: list(plan.changed), removed: list(plan.removed) };
+  const { added, changed, removed, shortened } = plan;
+  const found = { keys, added: list(added), changed: list(changed), removed: list(removed) };
+  if (shortened.length === 0) return found;
+  const now = Date.now() / 1000;
+  const { ttl, expiration = 0 } = shortened.reduce((a, b) => (lifeOf(b, now) < lifeOf(a, now) ? b : a));
+  const date = new Date(expiration * 1000).toISOString();
+  const expiry = ttl === undefined ? `at ${date}` : `${formatNumber(ttl)} s after the update`;
+  return { ...found, expires: list(shortened.map(({ key }) => key)), expiry };
 }
 
 /** Returns what the record says about existing keys. */

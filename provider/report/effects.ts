@@ -133,7 +133,7 @@ export const EFFECTS: Readonly<Record<string, Readonly<Record<string, Effect>>>>
     file: depends(ownKeysRemoved, overwrittenKeys),
     directory: depends(ownKeysRemoved, overwrittenKeys),
     "defaults.metadata": neutral,
-    "defaults.expirationTtl": neutral,
+    "defaults.expirationTtl": depends(ownKeysRemoved),
     adopt: neutral,
     "prune.prefix": lowers(prunedKeys),
     "prune.maxDeletes": neutral,

@@ -226,6 +226,18 @@ describe("the comparison of entries with what was written", () => {
     });
   });
 
+  test("removes the keys of expired entries, except those that expired by themselves", async () => {
+    const manifest = written(
+      { key: "forever" },
+      { key: "longer", expiration: NOW + 600 },
+      { key: "timed", expirationTtl: 600 },
+      { key: "over", expiration: NOW - 600 },
+    );
+    const catalog = await declared(...[...manifest.keys()].map((key) => ({ key, expiration: NOW - 1 })));
+    const plan = compare(catalog, manifest, NOW);
+    expect(plan).toMatchObject({ writes: [], removed: ["forever", "longer", "timed"], past: 4 });
+  });
+
   test("finds no changes once everything is written and recorded", async () => {
     const keys = Array.from({ length: 500 }, (_, i) => ({ key: `k${i}` }));
     const manifest = written(...keys.slice(0, 200), { key: "gone" });

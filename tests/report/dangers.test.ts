@@ -1,7 +1,7 @@
 import { startLocalApi } from "edgeguard-local";
 import { assessmentIn } from "../../provider/migration/assessment";
 import { report, type DangerKind } from "../../provider/report";
-import { Operation, UNKNOWN } from "../support/operation";
+import { Operation, rawSend, UNKNOWN } from "../support/operation";
 import {
   diagnostic,
   found,
@@ -59,6 +59,14 @@ describe("the report on a namespace", () => {
         created("KvNamespace", "m", data),
       ],
     ],
+    ...[{ preview: true }, { jurisdiction: "eu" }].map((more): [string, string[], MadeStep[]] => [
+      `gives way to one with ${JSON.stringify(more)}`,
+      ["irreversible n", "delete n"],
+      [
+        stepOf("delete", "KvNamespace", "n", { old: data }),
+        created("KvNamespace", "m", { ...data, ...more }),
+      ],
+    ]),
     [
       "is replaced",
       ["irreversible n", "replace n"],
@@ -66,7 +74,7 @@ describe("the report on a namespace", () => {
     ],
     [
       "moves to an account that only the update knows",
-      ["replace n"],
+      ["irreversible n", "replace n"],
       [stepOf("update", "KvNamespace", "n", { old: data, new: { ...data, accountId: UNKNOWN } })],
     ],
     [
@@ -76,6 +84,51 @@ describe("the report on a namespace", () => {
     ],
   ])("lists the expected dangers of a namespace that %s", (_, dangers, steps) => {
     expect(dangersOf(...steps)).toEqual(dangers);
+  });
+});
+
+describe("an update to a place that only the update knows", () => {
+  const PLACES: Readonly<Record<string, Record<string, unknown>>> = {
+    PageShieldPolicy: { zoneId: ZONE, action: "allow", expression: "true", value: "script-src 'self'" },
+    PageShieldSettings: { zoneId: ZONE, enabled: true },
+    ManagedRulesetOverride: { zoneId: ZONE, ruleset: { name: "OWASP" }, enabled: true },
+    LogpushJob: { zoneId: ZONE, dataset: "http_requests", enabled: true, destinationShown: "r2://logs" },
+    KvEntries: { namespaceId: ZONE, keys: 40 },
+  };
+  const SOURCE = stepOf("create", "KvNamespace", "source", { new: { title: "source" } });
+  const moving = (kind: string, before: string[], after: string[]): MadeStep => {
+    const old = PLACES[kind] ?? {};
+    const place = "zoneId" in old ? "zoneId" : "namespaceId";
+    const step = stepOf("update", kind, "it", {
+      old,
+      new: { ...old, [place]: UNKNOWN, ...found() },
+      outputs: kind === "PageShieldSettings" ? { previous: { enabled: false } } : {},
+      state: { propertyDependencies: { [place]: before } },
+    });
+    return { ...step, newState: { ...step.newState, propertyDependencies: { [place]: after } } };
+  };
+
+  test.each(Object.keys(PLACES))("is a danger like a replacement of %s", (kind) => {
+    const lost = kind === "KvEntries" ? "removes it" : "unprotect it";
+    expect(dangersOf(SOURCE, moving(kind, [], [SOURCE.urn]))).toEqual([lost, "replace it"]);
+    expect(dangersOf(SOURCE, moving(kind, [SOURCE.urn], [SOURCE.urn]))).toEqual([lost, "replace it"]);
+    expect(dangersOf(moving(kind, [], []))).toEqual([lost, "replace it"]);
+  });
+
+  test.each(Object.keys(PLACES))("only may replace %s if the place comes from where it came from", (kind) => {
+    const source = { ...SOURCE, op: "update", oldState: SOURCE.newState ?? {} };
+    expect(dangersOf(source, moving(kind, [source.urn], [source.urn]))).toEqual(["replace it"]);
+  });
+
+  test("says that all keys may be deleted, and not what would change in the same namespace", () => {
+    const changes = found({ added: list(), changed: list(), removed: list() });
+    const step = moving("KvEntries", [], [SOURCE.urn]);
+    const next = {
+      ...step,
+      newState: { ...step.newState, inputs: { ...PLACES["KvEntries"], namespaceId: UNKNOWN, ...changes } },
+    };
+    expect(sentences("removes", SOURCE, next)).toEqual(["all 40 keys that it wrote may be deleted"]);
+    expect(report(planJson(SOURCE, next), "markdown").text).toContain("<b>it</b>: 40 keys");
   });
 });
 
@@ -480,7 +533,10 @@ describe("the report on Page Shield", () => {
     [
       "a policy moves to another zone",
       ["unprotect p", "replace p"],
-      stepOf("replace", "PageShieldPolicy", "p", { old: policy, new: { ...policy, zoneId: OTHER } }),
+      stepOf("replace", "PageShieldPolicy", "p", {
+        old: policy,
+        new: { ...policy, zoneId: OTHER, ...found() },
+      }),
     ],
     [
       "a policy keeps blocking",
@@ -844,6 +900,94 @@ describe("the report on KV entries", () => {
     } finally {
       await api.close();
     }
+  });
+
+  describe("with a TTL or an expiration", () => {
+    const later = Math.floor(Date.now() / 1000) + 86_400;
+    const text = Object.fromEntries(many(12, "own/").map((key) => [key, "v"]));
+    const each = (more: object): object =>
+      Object.fromEntries(Object.keys(text).map((key) => [key, { value: "v", ...more }]));
+    const dangersAfter = async (before: object, after: object, drift: boolean): Promise<string[]> => {
+      const api = await startLocalApi();
+      try {
+        const path = `/accounts/${api.accounts.main}/storage/kv/namespaces/${api.namespaces.existing}`;
+        const args = {
+          accountId: api.accounts.main,
+          namespaceId: api.namespaces.existing,
+          __resourceName: "own",
+        };
+        let recorded = await new Operation(api).up("KvEntries", { ...args, ...before });
+        if (drift) {
+          await rawSend(
+            api,
+            "PUT",
+            `${path}/bulk`,
+            Object.keys(text).map((key) => ({ key, value: "theirs" })),
+          );
+          api.advance(100_000);
+          recorded = (await new Operation(api).refresh("KvEntries", recorded)) ?? recorded;
+          expect(recorded.inputs).toHaveProperty("drift");
+        }
+        const { inputs } = await new Operation(api).preview("KvEntries", { ...args, ...after }, recorded);
+        const { inputs: old, outputs } = recorded;
+        return sentences("removes", stepOf("update", "KvEntries", "own", { old, outputs, new: inputs }));
+      } finally {
+        await api.close();
+      }
+    };
+    const ALL = "all 12 keys that it wrote will expire, the first";
+
+    test.each<[string, object, object, string]>([
+      [
+        "a new default TTL",
+        { entries: text },
+        { entries: text, defaults: { expirationTtl: 60 } },
+        "60 s after the update",
+      ],
+      ["new TTLs", { entries: text }, { entries: each({ expirationTtl: 3600 }) }, "3,600 s after the update"],
+      [
+        "shorter TTLs",
+        { entries: each({ expirationTtl: 7200 }) },
+        { entries: each({ expirationTtl: 3600 }) },
+        "3,600 s after the update",
+      ],
+      [
+        "new expirations",
+        { entries: text },
+        { entries: each({ expiration: later }) },
+        `at ${new Date(later * 1000).toISOString()}`,
+      ],
+    ])("are a danger because of %s", async (_, before, after, when) => {
+      expect(await dangersAfter(before, after, false)).toEqual([`${ALL} ${when}`]);
+    });
+
+    test.each<[string, object, object]>([
+      ["longer TTLs", { entries: each({ expirationTtl: 3600 }) }, { entries: each({ expirationTtl: 7200 }) }],
+      ["no TTLs anymore", { entries: each({ expirationTtl: 3600 }) }, { entries: text }],
+      [
+        "later expirations",
+        { entries: each({ expiration: later }) },
+        { entries: each({ expiration: later + 60 }) },
+      ],
+      [
+        "the TTLs that they had",
+        { entries: each({ expirationTtl: 3600 }) },
+        { entries: each({ value: "w", expirationTtl: 3600 }) },
+      ],
+      [
+        "the TTLs that someone else removed",
+        { entries: each({ expirationTtl: 3600 }) },
+        { entries: each({ expirationTtl: 3600 }) },
+      ],
+    ])("are no danger with %s", async (what, before, after) => {
+      expect(await dangersAfter(before, after, what.includes("someone else"))).toEqual([]);
+    });
+
+    test("are a danger if they have already expired, because the update deletes them", async () => {
+      expect(await dangersAfter({ entries: text }, { entries: each({ expiration: 1 }) }, false)).toEqual([
+        "all 12 keys that it wrote are deleted",
+      ]);
+    });
   });
 
   test("shows overwritten keys of another program as a danger", async () => {

@@ -2,7 +2,19 @@ import { report, type DangerKind } from "../../provider/report/index";
 import { EFFECTS } from "../../provider/report/effects";
 import { omit, type JsonObject } from "../../provider/basics/json";
 import { Shell } from "../cli/shell";
-import { planJson, read, recorded, stepOf, type MadePlan, type MadeStep, changed, created } from "./plans";
+import {
+  found,
+  list,
+  many,
+  planJson,
+  read,
+  recorded,
+  stepOf,
+  type MadePlan,
+  type MadeStep,
+  changed,
+  created,
+} from "./plans";
 
 /**
  * What `edgeguard report --fail-on` lets through. The recorded plans have a resource for each argument that can lower
@@ -47,6 +59,15 @@ const MADE: readonly MadeStep[] = [
   }),
   stepOf("replace", "KvNamespace", "accountId", { old: { accountId: "a" }, new: { accountId: "b" } }),
   stepOf("replace", "KvEntries", "accountId", { old: { accountId: "a", keys: 1 }, new: { accountId: "b" } }),
+  changed(
+    "KvEntries",
+    "defaults.expirationTtl",
+    { keys: 12 },
+    {
+      defaults: { expirationTtl: 60 },
+      ...found({ expires: list(...many(12)), expiry: "60 s after the update" }),
+    },
+  ),
   stepOf("replace", "WafMigration", "zoneId", { old: { ...migration, zoneId: "another" }, new: migration }),
   changed("LogpushJob", "filterAttackTraffic", job, { filterAttackTraffic: true }),
   changed("LogpushJob", "transformerId", { ...job, transformerId: 41 }, { transformerId: 42 }),
@@ -66,6 +87,7 @@ const GATES: Readonly<Record<string, Readonly<Record<string, DangerKind>>>> = {
     entries: "removes",
     file: "removes",
     directory: "removes",
+    "defaults.expirationTtl": "removes",
     "prune.prefix": "irreversible",
   },
 };

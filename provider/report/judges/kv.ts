@@ -1,25 +1,33 @@
 import { say, words } from "../phrase";
+import { expiryText } from "../../kv/impact";
 import { formatNumber } from "../../limits/workers";
 import { sameJson } from "../../basics/json";
 import { impactOf, recordedImpact } from "../impact";
 import type { Sides } from "../plan";
 import { entriesImpact, overwritten, pruned } from "../sections/kv";
-import { isDeleted, isReplaced, losesObject, successor, type StepView } from "../sections/section";
+import {
+  isDeleted,
+  isReplaced,
+  losesObject,
+  successor,
+  unknownPlaces,
+  type StepView,
+} from "../sections/section";
 import { asNumber, cell, counted } from "../values";
 import type { Judge } from "./sides";
 
 /** Finds a namespace that loses its keys. */
 export const namespaceData: Judge = (all) => {
-  const { step, old } = all;
+  const { old } = all;
   if (!losesObject(all)) return [];
   const title = cell(old.inputs["title"], 60);
-  if (isReplaced(step)) {
+  if (isReplaced(all)) {
     return [
       ["irreversible", say`namespace ${title} is replaced by a new, empty one; its keys aren't copied`],
     ];
   }
   // Another resource adopts it, or the update fails before it deletes anything.
-  if (successor(all, ["title", "accountId"]) !== undefined) return [];
+  if (successor(all, ["title", "accountId", "preview", "jurisdiction"]) !== undefined) return [];
   return old.inputs["forceDestroy"] === true
     ? [["irreversible", say`namespace ${title} is deleted with every key in it (forceDestroy)`]]
     : [
@@ -42,20 +50,34 @@ export const prunedKeys = irreversible(pruned);
 export const overwrittenKeys = irreversible(overwritten);
 
 /**
- * Finds a KvEntries that deletes many of its own keys, because a source that lost entries by accident looks like any
- * other update.
+ * Finds a KvEntries that deletes many of its own keys, or lets them expire, because a source that lost entries by
+ * accident looks like any other update.
  */
 export const ownKeysRemoved: Judge = (all, { keys, share }) => {
   const before = asNumber(all.old.inputs["keys"]) ?? 0;
-  const count = losesObject(all) ? (isKept(all) ? 0 : before) : (entriesImpact(all).removed?.count ?? 0);
-  if (count === 0 || count < keys || count < share * before) return [];
-  const which =
-    count < before
-      ? `${formatNumber(count)} of ${counted(before, "key")}`
-      : count === 1
-        ? "the only key"
-        : `all ${counted(count, "key")}`;
-  return [["removes", words(`${which} that it wrote ${count === 1 ? "is" : "are"} deleted`)]];
+  const { removed, expires, expiry = "" } = entriesImpact(all);
+  const [deleted, expiring] = losesObject(all)
+    ? [isKept(all) ? 0 : before, 0]
+    : [removed?.count ?? 0, expires?.count ?? 0];
+  const sum = deleted + expiring;
+  if (sum < keys || sum < share * before) return [];
+  const losses = [
+    [
+      deleted,
+      unknownPlaces(all).length > 0 ? "may be deleted" : deleted === 1 ? "is deleted" : "are deleted",
+    ],
+    [expiring, expiryText(expiring, expiry)],
+  ] as const;
+  return losses.flatMap(([count, what]) => {
+    if (count === 0) return [];
+    const which =
+      count < before
+        ? `${formatNumber(count)} of ${counted(before, "key")}`
+        : count === 1
+          ? "the only key"
+          : `all ${counted(count, "key")}`;
+    return [["removes", words(`${which} that it wrote ${what}`)] as const];
+  });
 };
 
 /** Whether another resource declares exactly the keys of one that's deleted or replaced, and so keeps them. */

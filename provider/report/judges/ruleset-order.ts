@@ -63,7 +63,7 @@ function moves(view: StepView, all: readonly StepView[]): boolean {
 }
 
 const isAdded = (view: StepView): boolean =>
-  (view.step.op === "create" || isReplaced(view.step)) && adoptedBy(view) === undefined;
+  (view.step.op === "create" || isReplaced(view)) && adoptedBy(view) === undefined;
 
 /** Whether both positions name the same rule, whose ref this plan changes. The update then doesn't move the rule. */
 function isRenamed(was: unknown, is: unknown, all: readonly StepView[]): boolean {

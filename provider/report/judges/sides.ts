@@ -115,7 +115,7 @@ export function changesOf(
   });
   if (isDeleted(step)) return [going()];
   const change: Change = { before: old, after: next, found: all.impact.members };
-  if (!isReplaced(step)) return [change];
+  if (!isReplaced(all)) return [change];
   const isSame = traits.scope.every((name) => sameJson(old.inputs[name], next.inputs[name]));
   return isSame && !old.retained ? [change] : [going(), { ...change, before: adoptedBy(all) }];
 }

@@ -56,7 +56,7 @@ export const RISKS: Readonly<Record<string, readonly Risk[]>> = {
         const isSame = ["action", "enabled", "expression", "value"].every(
           (name) => sameJson(before.inputs[name], next.inputs[name]) && !isOpen(next.inputs[name]),
         );
-        if (!mayBlock || isSame) return undefined;
+        if (!mayBlock || (isSame && !isReplaced(all))) return undefined;
         return words("may block scripts that the zone's pages load: the policy wasn't compared with them");
       },
     },
@@ -86,8 +86,8 @@ export const RISKS: Readonly<Record<string, readonly Risk[]>> = {
     },
     {
       seen: KV.ownKeys,
-      loses: ({ step }) =>
-        isNew(step) || isReplaced(step)
+      loses: (all) =>
+        isNew(all.step) || isReplaced(all)
           ? undefined
           : words("may delete keys that it wrote: the preview couldn't compare them with the program"),
     },
@@ -98,7 +98,7 @@ export const RISKS: Readonly<Record<string, readonly Risk[]>> = {
 export const unseen: Judge = (all) => {
   const { step, old, impact, plan } = all;
   if (step.op === "import" || (step.op === "same" && impact.skipped.length === 0)) return [];
-  if (isDeleted(step) || isReplaced(step)) {
+  if (isDeleted(step) || isReplaced(all)) {
     const isCounted = step.kind !== "KvEntries" || asNumber(old.inputs["keys"]) !== undefined;
     if (losesObject(all) && !isCounted)
       return [["unseen", words("may delete keys that it wrote: the state doesn't say how many")]];
@@ -121,8 +121,8 @@ export const unseen: Judge = (all) => {
 function takesOver(seen: string, what: string): Risk {
   return {
     seen,
-    loses: ({ step, new: { inputs } }) =>
-      (isNew(step) || isReplaced(step)) && mayBe(inputs["adopt"], "takeOver")
+    loses: (all) =>
+      (isNew(all.step) || isReplaced(all)) && mayBe(all.new.inputs["adopt"], "takeOver")
         ? words(`may change an existing ${what}: adopt: "takeOver" wasn't compared with what exists`)
         : undefined,
   };

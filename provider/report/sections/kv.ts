@@ -5,7 +5,14 @@ import { formatNumber } from "../../limits/workers";
 import { escapeInvisible } from "../../basics/printable";
 import type { Listed } from "../../runtime/impact";
 import { asObject, cell, counted, asNumber, asText } from "../values";
-import { argumentTable, isDeleted, textBlock, type SectionWriter, type StepView } from "./section";
+import {
+  argumentTable,
+  isDeleted,
+  textBlock,
+  unknownPlaces,
+  type SectionWriter,
+  type StepView,
+} from "./section";
 
 export const kvNamespace: SectionWriter = {
   summary: ({ step, old, new: next }) => {
@@ -24,7 +31,9 @@ export const kvEntries: SectionWriter = {
     const [before, after] = [keysOf(old.inputs), keysOf(next.inputs)];
     if (isDeleted(step)) return words(`${before === undefined ? "keys" : counted(before, "key")} to delete`);
     const { added, changed, removed } = entriesImpact(all);
-    if (added !== undefined && changed !== undefined && removed !== undefined) {
+    // The preview compared them with the namespace that they may leave.
+    const isCompared = unknownPlaces(all).length === 0;
+    if (isCompared && added !== undefined && changed !== undefined && removed !== undefined) {
       const [counts = "", names = ""] = summaryOf({ added, changed, removed }).split(" (", 2);
       return names === "" ? words(counts) : say`${words(counts)} (${valuesOf(names.replace(/\)$/, ""))})`;
     }

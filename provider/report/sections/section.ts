@@ -1,4 +1,5 @@
 import { ADOPTED } from "../../runtime/adopted";
+import { hasUnknown } from "../../runtime/engine-values";
 import { canonicalJson, isJsonObject, omit, sameJson } from "../../basics/json";
 import type { Block } from "../model";
 import { joined, say, value, words, type Phrase } from "../phrase";
@@ -66,12 +67,43 @@ export const hasNoBefore = ({ before }: Pick<StepView, "before">): boolean => be
 
 export const isNew = ({ op }: Step): boolean => op === "create" || op === "import";
 export const isDeleted = ({ op }: Step): boolean => op === "delete" || op === "delete-replaced";
-export const isReplaced = ({ op }: Step): boolean =>
-  op === "replace" || op === "create-replacement" || op === "import-replacement";
+
+const REPLACEMENTS: readonly string[] = ["replace", "create-replacement", "import-replacement"];
+
+/** Whether the object is replaced, also if the plan shows only an update, because it doesn't know where to. */
+export const isReplaced = (all: StepView): boolean => REPLACEMENTS.includes(all.step.op) || mayMove(all);
+
+/** Arguments that replace an object by one elsewhere. While one is unknown, a preview shows an update. */
+const PLACES = ["zoneId", "accountId", "namespaceId"];
+
+/** Returns the arguments because of which an update may turn out to be a replacement. */
+export const unknownPlaces = ({ step, old, new: next }: StepView): readonly string[] =>
+  step.kind === undefined || step.op !== "update"
+    ? []
+    : PLACES.filter((name) => hasUnknown(next.inputs[name]) && !hasUnknown(old.inputs[name]));
+
+/** Whether an unknown place is another one, unless it comes from where it came from before and nothing there is new. */
+function mayMove(all: StepView): boolean {
+  return unknownPlaces(all).some((name) => {
+    const sources = all.new.sources[name] ?? [];
+    const isSame = sources.length > 0 && sameJson(sources, all.old.sources[name]);
+    return !isSame || sources.some((urn) => newObjects(all.plan).has(urn));
+  });
+}
+
+/** Finds the resources with other IDs than before. Nothing is known about what a component contains. */
+const newObjects = oncePerPlan(
+  ({ steps }) =>
+    new Set(
+      steps
+        .filter((step) => !step.custom || isNew(step) || REPLACEMENTS.includes(step.op))
+        .map(({ urn }) => urn),
+    ),
+);
 
 /** Whether the old object is deleted or replaced, and not left in place. */
-export const losesObject = ({ step, old }: StepView): boolean =>
-  (isDeleted(step) || isReplaced(step)) && !old.retained;
+export const losesObject = (all: StepView): boolean =>
+  (isDeleted(all.step) || isReplaced(all)) && !all.old.retained;
 
 /** Finds the other steps on objects of the same class that have the same values of these arguments. */
 export function othersOf(all: StepView, names: readonly string[]): readonly StepView[] {
@@ -79,7 +111,7 @@ export function othersOf(all: StepView, names: readonly string[]): readonly Step
   const key = canonicalJson([step.kind, names]);
   const index = indexesOf(plan).get(key) ?? indexOf(plan, step.kind, names);
   indexesOf(plan).set(key, index);
-  const own = declaredAs(isDeleted(step) || isReplaced(step) ? old : next, names);
+  const own = declaredAs(isDeleted(step) || isReplaced(all) ? old : next, names);
   return (index.get(own) ?? []).filter((other) => other.step !== step);
 }
 
@@ -191,14 +223,14 @@ export function commonBlocks(all: StepView): readonly Block[] {
     found === undefined || found === "gone" ? [] : found.filter((name) => !DERIVED.includes(name));
   const isProtectChanged = step.old !== undefined && step.new !== undefined && old.protect !== next.protect;
   const lines: readonly (Phrase | string | false)[] = [
-    isReplaced(step) &&
+    isReplaced(all) &&
       replaceReasons.length > 0 &&
       say`Replaced because of ${joined(replaceReasons.map(value))}.`,
     found === "gone" && "Deleted outside the program, so the update creates it again.",
     step.op !== "same" && names.length > 0 && say`Changed outside the program: ${joined(names.map(value))}.`,
     isProtectChanged &&
       (next.protect ? "Protected from deletion from now on." : "No longer protected from deletion."),
-    (isDeleted(step) || isReplaced(step)) &&
+    (isDeleted(step) || isReplaced(all)) &&
       old.retained &&
       "The existing object is left in place (retainOnDelete).",
   ];
@@ -210,7 +242,7 @@ export function commonBlocks(all: StepView): readonly Block[] {
  * object, because the other tables compare against the replaced one.
  */
 function adoption(all: StepView): readonly Block[] {
-  const { step, new: next } = all;
+  const { new: next } = all;
   const existing = adoptedBy(all);
   if (existing === undefined) return [];
   const { object, onDestroy, changes } = asObject(next.inputs[ADOPTED]);
@@ -218,7 +250,7 @@ function adoption(all: StepView): readonly Block[] {
     changes === undefined
       ? say`Adopts the existing ${formatValue(object, 300)}, which matches the program.`
       : say`Adopts the existing ${formatValue(object, 300)} and changes it.`;
-  const rows = isReplaced(step) ? differences(existing.inputs, next.inputs, [ADOPTED, IMPACT]) : [];
+  const rows = isReplaced(all) ? differences(existing.inputs, next.inputs, [ADOPTED, IMPACT]) : [];
   return [
     textBlock(does),
     textBlock(`Destroying the resource ${formatValue(onDestroy)}.`),

@@ -60,13 +60,14 @@ export function situationOf(all: StepView): Situation {
   const { step, old, new: next } = all;
   const target = isDeleted(step) ? undefined : asText(next.inputs["target"]);
   const { state, verdict } = isDeleted(step) ? {} : (newAssessment(all) ?? {});
-  const recorded = isNew(step) || isReplaced(step) ? undefined : asText(old.outputs["migrationState"]);
+  const recorded = isNew(step) || isReplaced(all) ? undefined : asText(old.outputs["migrationState"]);
   return { target, verdict, now: state === undefined ? recorded : formatValue(state, 40) };
 }
 
 /** Returns the assessment if this preview made it. One that equals the recorded one may be old. */
-function newAssessment({ step, old, new: next }: StepView): MigrationAssessment | undefined {
-  const isRecorded = !isNew(step) && !isReplaced(step);
+function newAssessment(all: StepView): MigrationAssessment | undefined {
+  const { step, old, new: next } = all;
+  const isRecorded = !isNew(step) && !isReplaced(all);
   return isRecorded && sameJson(old.inputs["assessment"], next.inputs["assessment"])
     ? undefined
     : assessmentIn(next.inputs);
@@ -84,8 +85,9 @@ export function isAhead(all: StepView): boolean {
 }
 
 /** Shows what changed since the last assessment, then the assessment itself. */
-function assessment({ step, old, new: next }: StepView): readonly Block[] {
-  const [before, after] = [isNew(step) || isReplaced(step) ? {} : old.inputs, next.inputs].map(assessmentIn);
+function assessment(all: StepView): readonly Block[] {
+  const { step, old, new: next } = all;
+  const [before, after] = [isNew(step) || isReplaced(all) ? {} : old.inputs, next.inputs].map(assessmentIn);
   if (after === undefined || sameJson(before, after)) return [];
   const whole: Block = { is: "list", items: after.lines.map(shortLine).map(words) };
   if (before === undefined || old.inputs["target"] !== next.inputs["target"]) return [whole];

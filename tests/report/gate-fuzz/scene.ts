@@ -405,6 +405,20 @@ function rareChange(
       ];
       return { before: job("a"), after: job("b") };
     }
+    case 6: {
+      // Only the update knows the ID of a new namespace, so the preview shows no replacement.
+      const space = (name: string): Resource =>
+        resource("KvNamespace", name, { accountId: account, title: name });
+      const entries = Object.fromEntries(
+        Array.from({ length: 20 }, (_, index) => [`moved/${index}`, "value"]),
+      );
+      const moved = (of: string): Resource =>
+        resource("KvEntries", "moved", { accountId: account, namespaceId: { of }, entries });
+      return {
+        before: [space("scene-old"), moved("scene-old")],
+        after: [space("scene-old"), space("scene-new"), moved("scene-new")],
+      };
+    }
     default:
       return {};
   }

@@ -22,7 +22,7 @@ playScenario({
       changes: { create: 2 },
       says: [
         /prune deletes 1 key that others wrote: "p\/theirs"/,
-        /1 of 4 entries has already expired and won't be written/,
+        /1 of 4 entries has already expired. It counts as not declared/,
       ],
     },
     { run: "up", changes: { create: 2 }, writes: [`PUT ${BULK}`, `POST ${BULK}/delete`] },
