@@ -204,8 +204,11 @@ export class Provider {
         `edgeguard has no function ${token}. Its functions are ${[...lookups().keys()].join(", ")}.`,
       );
     const args = withoutNulls(received(request.getArgs()).values);
-    const outputs = this.#outputsOf(token);
-    const unknown = Object.fromEntries(outputs.map((output) => [output, UNKNOWN]));
+    const properties = this.#outputsOf(token);
+    const outputs = Object.keys(properties);
+    // An engine refuses a function's unknown values, so nothing is returned that a program couldn't iterate over.
+    const lists = outputs.filter((output) => properties[output]?.type === "array");
+    const empty = Object.fromEntries(lists.map((output) => [output, []]));
     const answer = async (): Promise<ReturnType<typeof sent>> => {
       const found = await lookup.answer(this.#host, args);
       const result = Buffer.isBuffer(found) ? found.toString("base64") : found;
@@ -213,8 +216,10 @@ export class Provider {
       return sent(members, new Set(lookup.traits.secret === true ? outputs : []));
     };
     try {
-      const isPreview = request.getPreview();
-      const returned = await unlessSkipped(this.#host, name, answer, sent(unknown), isPreview);
+      const returned = await unlessSkipped(this.#host, name, answer, sent(empty), {
+        isPreview: request.getPreview(),
+        result: "empty",
+      });
       return new rpc.InvokeResponse().setReturn(returned);
     } catch (error) {
       throw error instanceof Error ? new Error(this.#host.presentable(error.message)) : error;
@@ -222,9 +227,9 @@ export class Provider {
   }
 
   /** The outputs of a function, from the schema. */
-  #outputsOf(token: string): readonly string[] {
+  #outputsOf(token: string): OutputSchemas {
     this.#functions ??= (JSON.parse(SCHEMA) as { readonly functions: FunctionSchemas }).functions;
-    return Object.keys(this.#functions[token]?.outputs.properties ?? {});
+    return this.#functions[token]?.outputs.properties ?? {};
   }
 
   /** Runs a create or update. If it's only partly done, the engine records that part. */
@@ -259,7 +264,8 @@ const OPEN =
 /** The name of the output of a function whose result isn't an object with known properties. */
 const RESULT = "result";
 
-type FunctionSchemas = Readonly<Record<string, { readonly outputs: { readonly properties: object } }>>;
+type OutputSchemas = Readonly<Record<string, { readonly type?: string }>>;
+type FunctionSchemas = Readonly<Record<string, { readonly outputs: { readonly properties: OutputSchemas } }>>;
 
 /** What `handingOverHalf` adds to an error. */
 interface Half {

@@ -7,6 +7,11 @@ export const ZONES = { MAX_PER_PAGE: 50 } as const;
 export const PAGE_SHIELD = {
   /** A script counts as malicious if its `js_integrity_score` is below this. */
   MALICIOUS_BELOW_SCORE: 50,
+  /**
+   * The plans that may have policies, according to the OpenAPI schema (`POST /zones/{zone_id}/page_shield/policies`). Guides list
+   * them as an add-on of Enterprise.
+   */
+  POLICY_PLANS: ["pro", "business", "enterprise"],
   /** The maximum number of scripts, connections or cookies per page (`GET /zones/{zone_id}/page_shield/scripts`). */
   MAX_PER_PAGE: 100,
   /** The most scripts, connections or cookies that this package reads from a zone at once, so that memory is bounded. */

@@ -191,6 +191,12 @@ export function lintCsp(value: CspInput): string[] {
         `${name} has a nonce, which Page Shield doesn't support: a nonce has to be different in every response. Use a hash`,
       );
     }
+    const unmatched = takesSources(name) ? sources.filter(matchesNothing) : [];
+    if (unmatched.length > 0) {
+      warnings.push(
+        `${name} has ${unmatched.join(" ")}, which matches no host. Write a host such as cdn.example.com or *.example.com, alone or after https://`,
+      );
+    }
     const embedders = name === "frame-ancestors" ? sources.filter((s) => !/^'(none|self)'$/i.test(s)) : [];
     if (embedders.length > 0) {
       warnings.push(
@@ -240,6 +246,12 @@ export function isNonceOrHash(source: string): boolean {
 /** Whether a source is `*`, with or without http(s):// and a port. */
 function matchesAnyHost(source: string): boolean {
   return /^(https?:\/\/)?\*(:(\d+|\*))?\/?$/.test(source);
+}
+
+/** Whether a source lacks the colon of its scheme, or has a wildcard anywhere but as its host's first label. */
+function matchesNothing(source: string): boolean {
+  const { host = "*" } = parseAddress(source.toLowerCase()) ?? {};
+  return /^(https?|wss?)\/\//i.test(source) || (!source.startsWith("'") && !/^(\*|(\*\.)?[^*]+)$/.test(host));
 }
 
 /** A script or connection of a page. */

@@ -31,7 +31,10 @@ export interface WouldBlock {
   readonly connections?: Blocked;
   /** Of these, what the policy in force before the change doesn't block. */
   readonly newly: Blocked;
-  /** The directives that restrict more than before, and of which Page Shield reports nothing. */
+  /**
+   * What restricts more than before, and of which Page Shield reports nothing: directives, and sources that scripts and
+   * connections lose, such as `script-src without 'unsafe-inline' (inline scripts)`.
+   */
   readonly unreported: readonly string[];
 }
 

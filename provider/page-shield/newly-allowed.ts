@@ -1,7 +1,15 @@
 import { ownMember } from "../basics/json";
 import { inSeries } from "../basics/words";
 import { isWiderOrEqual } from "../rules-language/equivalence";
-import { isNonceOrHash, parseCsp, parseForeignCsp, REPORTED, type Directives } from "./csp";
+import {
+  isNonceOrHash,
+  NETWORK_SCHEMES,
+  parseAddress,
+  parseCsp,
+  parseForeignCsp,
+  REPORTED,
+  type Directives,
+} from "./csp";
 import { SourceIndex } from "./source-index";
 
 /**
@@ -66,10 +74,13 @@ export function newlyAllowed(before: Directives, after: Directives): readonly Ne
   }));
 }
 
-/** Directives about scripts and connections, which Page Shield reports, and those that block nothing of their own. */
+/** Directives that block nothing of their own, or nothing that a browser still loads. */
 const NOT_NAMED: readonly string[] = [
-  ...[...REPORTED.script, ...REPORTED.connection, "prefetch-src"],
-  ...["upgrade-insecure-requests", "block-all-mixed-content", "report-to", "report-uri"],
+  "prefetch-src",
+  "upgrade-insecure-requests",
+  "block-all-mixed-content",
+  "report-to",
+  "report-uri",
 ];
 
 /** What a policy covers, and its CSP text. */
@@ -79,8 +90,8 @@ export interface PolicyText {
 }
 
 /**
- * Names the directives with which a policy restricts more than before, and of which Page Shield reports nothing, so that
- * nobody knows what they block.
+ * Names what a policy restricts more than before, and of which Page Shield reports nothing, so that nobody knows what
+ * that blocks: whole directives, or the sources that scripts and connections lose, such as `script-src without data:`.
  *
  * @param before the policy as it blocked or logged until now. Undefined if it did neither.
  */
@@ -89,12 +100,41 @@ export function newlyUnreported(before: PolicyText | undefined, after: PolicyTex
   const known: Directives =
     (isKnown ? parseForeignCsp(before.value) : undefined) ?? new Map<string, string[]>();
   const now = parseCsp(after.value);
-  return compareByName(now, known).flatMap(({ name, earlier, later }) => {
+  const named = compareByName(now, known).flatMap((change) => {
+    const { name, earlier, later } = change;
     // A worker counts as a script where the same directive decides about both.
     const isScript = name === "worker-src" && earlier === "script-src" && !now.has("script-src-elem");
     const isPart = PARTS.test(name) && name !== earlier && name !== later;
-    return NOT_NAMED.includes(name) || isScript || isPart ? [] : [name];
+    if (NOT_NAMED.includes(name) || isScript || isPart) return [];
+    return REPORTED_NAMES.includes(name) ? unreportedSources(change, now.get(earlier) ?? []) : [name];
   });
+  return [...new Set(named)];
+}
+
+const REPORTED_NAMES: readonly string[] = [...REPORTED.script, ...REPORTED.connection];
+
+/** @param change what a directive of the policy, with the sources `declared`, no longer allows. */
+function unreportedSources(
+  { name, earlier, sources }: AllowedByName,
+  declared: readonly string[],
+): readonly string[] {
+  const allowed = effectiveSources(name, [earlier, declared]);
+  const isInline = allowed.includes("'unsafe-inline'");
+  // Without an earlier policy, everything is lost that isn't allowed. This is what pages commonly have.
+  const common = name === "connect-src" ? [] : ["'unsafe-inline'", "'unsafe-eval'"];
+  const lost = (sources ?? common.filter((source) => !allowed.includes(source))).filter((source) => {
+    if (source.endsWith("eval'")) return name === "script-src"; // Only that directive decides about it.
+    if (isNonceOrHash(source) || source === "'unsafe-hashes'") return !isInline;
+    const { scheme, host } = parseAddress(source) ?? {};
+    if (source.startsWith("'")) return !["'self'", "'strict-dynamic'"].includes(source);
+    return host === undefined && !NETWORK_SCHEMES.includes(scheme);
+  });
+  if (lost.length === 0) return [];
+  const words = lost.map((source) => (source === "'unsafe-inline'" ? `${source} (inline scripts)` : source));
+  const off = lost.some((source) => declared.includes(source))
+    ? ", which a nonce, a hash or 'strict-dynamic' turns off,"
+    : "";
+  return [`${earlier} without ${inSeries(words, "or")}${off}`];
 }
 
 export function unreportedText(directives: readonly string[]): string {

@@ -21,8 +21,10 @@ import {
   type JsonObject,
 } from "../basics/json";
 import { applying } from "../basics/words";
+import { PAGE_SHIELD } from "../limits/index";
 import { defineResource } from "../runtime/resource";
 import type { Unmanaged } from "../runtime/unmanaged";
+import { notInPlan } from "../runtime/zone-plan";
 import { canonicalCsp, CspError, lintCsp } from "./csp";
 import { policyEffect } from "./effect";
 import { policyRecord, SEEN, type PolicyImpact } from "./impact";
@@ -146,6 +148,15 @@ export const pageShieldPolicy = defineResource({
       const policies = await listed();
       // 1. Fail the preview of a new policy that the update couldn't adopt.
       const own = isNew ? await adoptable() : findOwnPolicy(policies, args, olds);
+      if (isNew && policies.length === 0) {
+        const failures = await notInPlan(ctx, args.zoneId, POLICIES, PAGE_SHIELD.POLICY_PLANS);
+        if (failures.length > 0) return { failures };
+        // The plan can't prove the add-on, and Cloudflare's sources disagree about Pro and Business.
+        for (const { reason } of await notInPlan(ctx, args.zoneId, POLICIES, ["enterprise"]))
+          ctx.say.warn(
+            `policy ${JSON.stringify(args.description)}: according to Cloudflare's documentation, ${reason}. Its OpenAPI schema lists the plan, so only the update can tell.`,
+          );
+      }
       // 2. Warn about other policies that also apply to visitors.
       warnAboutOtherPolicies(ctx, args, policies, { own, isNew });
       return {

@@ -206,8 +206,18 @@ export const matchedData = z.strictObject({
 
 const otherRef = z.string().min(1, "is empty. Set it to the ref of another rule");
 
+/** Each of the two is the other's unknown option. */
+const notBoth: z.core.$ZodErrorMap = (issue) =>
+  issue.code === "unrecognized_keys" && issue.keys.some((key) => ["before", "after"].includes(key))
+    ? "set either before or after"
+    : undefined;
+
 export const position = z.union(
-  [z.enum(["first", "last"]), z.strictObject({ before: otherRef }), z.strictObject({ after: otherRef })],
+  [
+    z.enum(["first", "last"]),
+    z.strictObject({ before: otherRef }, { error: notBoth }),
+    z.strictObject({ after: otherRef }, { error: notBoth }),
+  ],
   'must be "first", "last", { before: ref } or { after: ref }',
 );
 export type Position = z.output<typeof position>;

@@ -237,7 +237,7 @@ const SEPARATOR = "\u0000\n";
 function refusals(host: Host, failures: readonly CheckFailure[]): CheckFailure[] {
   if (failures.length === 0) return [];
   return host
-    .redact(failures.map(failureText).join(SEPARATOR))
+    .inWords(failures.map(failureText).join(SEPARATOR))
     .replaceAll('"[secret]"', "[secret]")
     .split(SEPARATOR)
     .map((reason) => ({ property: "", reason: printable(reason) }));

@@ -14,7 +14,15 @@ import type { AboutResource, Context, Messages } from "./lifecycle";
 import { provesFailure, skippedRead } from "./skipping";
 import { Locks } from "./locks";
 import { OperationRecord } from "./operation-record";
-import { readSettings, secretsIn, SettingsError, type ConfigGetter, type Settings } from "./settings";
+import {
+  inWordsOf,
+  PROVIDER_NAME,
+  readSettings,
+  secretsIn,
+  SettingsError,
+  type ConfigGetter,
+  type Settings,
+} from "./settings";
 import { secretsOf, type Credential } from "../api/credential";
 
 export interface HostOptions {
@@ -202,7 +210,12 @@ export class Host {
 
   /** Removes secrets from a message, and anything that a terminal or CI system would execute. */
   presentable(message: string): string {
-    return printable(this.redact(message));
+    return printable(this.inWords(message));
+  }
+
+  /** Removes secrets from a message, and names settings as this host's provider does. */
+  inWords(message: string): string {
+    return inWordsOf(this.#options.config(PROVIDER_NAME), this.redact(message));
   }
 
   /** Runs one provider call. Nothing that it prints or throws contains its secrets. */

@@ -100,7 +100,10 @@ function fullReasonOf(issue: z.core.$ZodIssue, value: unknown, isSecret: boolean
   const instead = insteadOf(value, isSecret);
   switch (issue.code) {
     case "invalid_type":
-      if (value !== undefined) return `must be ${typeName(issue.expected)}${instead}`;
+      if (value !== undefined) {
+        const isUnquoted = issue.expected === "string" && ["number", "boolean"].includes(typeof value);
+        return `must be ${typeName(issue.expected)}${instead}${isUnquoted ? ". Put it in quotes" : ""}`;
+      }
       // A schema's own message says more than the type.
       return issue.message.startsWith(REQUIRED)
         ? issue.message

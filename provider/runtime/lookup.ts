@@ -145,19 +145,24 @@ function askOrUnknown<T>(what: string, opts: LookupOptions, work: (host: Host) =
  * Does work that needs credentials. Without them, a preview warns and returns `skipped`, and an update fails.
  *
  * @param isPreview by default, whether the program that this process runs is being previewed.
+ * @param result what's said of the result.
  */
 export async function unlessSkipped<T, S>(
   host: Host,
   what: string,
   work: () => Promise<T>,
   skipped: S,
-  isPreview = inProgram() && pulumi.runtime.isDryRun(),
+  {
+    isPreview = inProgram() && pulumi.runtime.isDryRun(),
+    result = "unknown",
+  }: { readonly isPreview?: boolean; readonly result?: string } = {},
 ): Promise<T | S> {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof MissingCredentialsError && isPreview)) throw error;
-    host.say.warn(`${what}: skipped in this preview. ${error.message}`, `no credentials for ${what}`);
+    const line = `${what}: skipped in this preview, so its result is ${result}. ${error.message}`;
+    host.say.warn(line, `no credentials for ${what}`);
     return skipped;
   }
 }

@@ -194,6 +194,16 @@ function inProvider(name: string, provider: string): string {
   return `${name.replaceAll("edgeguard:", "")} of Provider ${JSON.stringify(provider)}`;
 }
 
+/** Returns a message about settings in the words of an explicit provider, which reads no stack configuration. */
+export function inWordsOf(provider: string | undefined, message: string): string {
+  if (provider === undefined) return message;
+  return message
+    .replace(/ for the whole stack with "pulumi config set (\S+) <id>"/g, " as $1")
+    .replace(SETTING, (name) => inProvider(name, provider));
+}
+
+const SETTING = new RegExp(`\\bedgeguard:(${CONFIG_KEYS.join("|")})\\b`, "g");
+
 const SECRETS = [
   "edgeguard:apiToken",
   "edgeguard:apiEmail",

@@ -145,7 +145,7 @@ function summaryOf(
   const threshold = PAGE_SHIELD.MALICIOUS_BELOW_SCORE;
   const isOnPaymentPage = paymentPages.among(found);
   const isBlocked = (each: DetectedScript): boolean =>
-    enforced.some((policy) => (blockedBy(policy, [each])?.count ?? 0) > 0);
+    enforced.some((policy) => (blockedBy(policy, [{ ...each, status: "active" }])?.count ?? 0) > 0);
   const judged = found.map((each) => ({
     each,
     threat: inventory?.isFalsePositive(each) === true ? undefined : threatOf(each, threshold),

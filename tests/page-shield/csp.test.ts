@@ -109,6 +109,14 @@ describe("warns about", () => {
         "Page Shield supports only 'none' and 'self' in frame-ancestors (the sites that may embed the page) and may ignore https://partner.example",
       ],
     ],
+    [
+      "sources that match no host",
+      "script-src https//cdn.example.com cdn.*.example.com *.cdn.example.com https://* 'self' data:",
+      [
+        "script-src has https//cdn.example.com cdn.*.example.com, which matches no host",
+        "script-src is very permissive",
+      ],
+    ],
     ["a nonce", "script-src 'nonce-abc'", ["script-src has a nonce"]],
     ["'none' next to others", "script-src 'None' a.com", ["script-src has 'none' next to other sources"]],
     [

@@ -556,6 +556,7 @@ describe("wouldBlock", () => {
     (impact as { wouldBlock?: WouldBlock }).wouldBlock;
   const digest = expect.stringMatching(/^[0-9a-f]{32}$/) as string;
   const NONE = { count: 0, malicious: 0, urls: [], digest };
+  const NO_INLINE = ["script-src without 'unsafe-inline' (inline scripts) or 'unsafe-eval'"];
 
   test("counts the scripts on the covered pages by URL, and lists the first five", async () => {
     const everywhere = await wouldBlock({ expression: "true", value: "script-src 'none'" });
@@ -604,7 +605,7 @@ describe("wouldBlock", () => {
       seen: new Set(urls).size,
       scripts: everything,
       newly: everything,
-      unreported: [],
+      unreported: NO_INLINE,
     });
     expect(b.api.requests.find(({ path }) => path.endsWith("/scripts"))?.query).toMatchObject({
       exclude_duplicates: "false",
@@ -623,7 +624,7 @@ describe("wouldBlock", () => {
         seen: new Set(there.map(({ url }) => url)).size,
         scripts: expected(foreign),
         newly: expected(foreign),
-        unreported: [],
+        unreported: NO_INLINE,
       });
     }
   });
@@ -698,7 +699,7 @@ describe("wouldBlock", () => {
     const op = b.operation();
     const set = hosts.split(" ").map((host) => JSON.stringify(host));
     const expression = `http.host in {${set.join(" ")}}`;
-    await op.preview(TYPE, { ...shop(), expression, value: "script-src 'none'" });
+    await op.preview(TYPE, { ...shop(), expression, value: "connect-src 'none'" });
     expect(op.warned).toEqual([
       expect.stringContaining(`policy "Checkout": Page Shield has seen no active scripts ${where}`),
     ]);
@@ -712,6 +713,7 @@ describe("wouldBlock", () => {
     expect(op.said).toEqual([]);
     expect(op.warned).toEqual([
       expect.stringContaining("Page Shield has seen no active scripts on any page of zone"),
+      expect.stringContaining("nobody knows what"),
     ]);
   });
 
@@ -797,10 +799,16 @@ describe("wouldBlock", () => {
   test.each([
     [
       "default-src 'self'",
-      "style-src, worker-src, frame-src, img-src, font-src, object-src, media-src and manifest-src",
+      "default-src without 'unsafe-inline' (inline scripts) or 'unsafe-eval', style-src, worker-src, frame-src, img-src, font-src, object-src, media-src and manifest-src",
     ],
-    ["script-src 'self'; style-src 'self'; form-action 'none'", "style-src and form-action"],
-    ["script-src 'self'; connect-src 'self'; upgrade-insecure-requests", undefined],
+    [
+      "script-src 'self'; style-src 'self'; form-action 'none'",
+      "script-src without 'unsafe-inline' (inline scripts) or 'unsafe-eval', style-src and form-action",
+    ],
+    [
+      "script-src 'self' 'unsafe-inline' 'unsafe-eval'; connect-src 'self'; upgrade-insecure-requests",
+      undefined,
+    ],
   ])("warns that nobody knows what %j blocks of what Page Shield doesn't report", async (value, named) => {
     const warningsOf = async (previous?: Recorded): Promise<string[]> => {
       const op = b.operation();
@@ -880,6 +888,35 @@ describe("wouldBlock", () => {
     ],
     ["script-src 'self'", "script-src 'none'", []],
     ["img-src 'self'", "img-src 'self' https://cdn.example", []],
+    [
+      "script-src 'self' 'unsafe-inline' data:",
+      "script-src 'self'",
+      ["script-src without 'unsafe-inline' (inline scripts) or data:"],
+    ],
+    [
+      "script-src 'self' 'unsafe-eval' 'sha256-abc='",
+      "script-src 'self' 'wasm-unsafe-eval'",
+      ["script-src without 'unsafe-eval' or 'sha256-abc='"],
+    ],
+    [
+      "script-src 'unsafe-inline'",
+      "script-src 'unsafe-inline' 'sha256-abc='",
+      [
+        "script-src without 'unsafe-inline' (inline scripts), which a nonce, a hash or 'strict-dynamic' turns off,",
+      ],
+    ],
+    ["script-src 'sha256-abc=' data:", "script-src 'unsafe-inline' data: blob: 'unsafe-eval'", []],
+    [
+      "default-src 'unsafe-inline' 'unsafe-eval'",
+      "default-src 'unsafe-inline' 'unsafe-eval'; script-src-elem 'unsafe-inline'",
+      [],
+    ],
+    ["connect-src https: blob:", "connect-src https:", ["connect-src without blob:"]],
+    [
+      "style-src 'self'",
+      "style-src 'self'; script-src 'unsafe-inline'",
+      ["script-src without 'unsafe-eval'"],
+    ],
   ])("names what changes from %j to %j and Page Shield doesn't report", async (before, after, unreported) => {
     const recorded = await b.up({ ...shop(), ...everywhere, value: before });
     expect(await wouldBlock({ ...everywhere, value: after }, recorded)).toMatchObject({ unreported });
@@ -893,6 +930,7 @@ describe("wouldBlock", () => {
     expect(inputs["impact"]).toMatchObject({ seen: ["existingPolicy"] });
     expect(op.warned).toEqual([
       expect.stringContaining("only a browser can tell which scripts the policy would block"),
+      expect.stringContaining("nobody knows what script-src without"),
     ]);
   });
 
@@ -943,6 +981,8 @@ describe("wouldBlock", () => {
 });
 
 describe("the preview of a second enforced allow policy", () => {
+  const enforced = { ...policy, action: "allow", value: "connect-src 'self'" };
+
   beforeEach(() => {
     const script = { url: "https://cdn.example.com/a.js", host: "www.empty.example" };
     b.api.detect(zones.empty, { scripts: [script] });
@@ -950,7 +990,7 @@ describe("the preview of a second enforced allow policy", () => {
 
   test("warns, with the ID of the first policy", async () => {
     const id = await createElsewhere({ action: "allow", description: "First" });
-    expect(await b.warnings({ ...policy, action: "allow" })).toEqual([
+    expect(await b.warnings({ ...enforced })).toEqual([
       `edgeguard: policy "Checkout": zone ${policy.zoneId} already enforces another allow policy: ${id} "First". ` +
         "Browsers apply every policy on a page, so visitors get only the scripts that all of them allow.",
     ]);
@@ -961,7 +1001,7 @@ describe("the preview of a second enforced allow policy", () => {
     const alike = await createElsewhere({ action: "allow", value: "script-src 'none'" });
     for (const liveChecks of ["true", "false"]) {
       const op = b.operation({ config: { "edgeguard:liveChecks": liveChecks } });
-      await op.up(TYPE, { ...policy, action: "allow", description: "Checkout" });
+      await op.up(TYPE, { ...enforced, description: "Checkout" });
       expect(op.warned).toEqual([
         `edgeguard: policy "Checkout": zone ${policy.zoneId} already enforces 2 allow policies: ${other} "First", ${alike} "Checkout". ` +
           "Browsers apply every policy on a page, so visitors get only the scripts that all of them allow. " +
@@ -970,17 +1010,17 @@ describe("the preview of a second enforced allow policy", () => {
       const [, , second] = await stored();
       await rawSend(b.api, "DELETE", `${PATH}/${String(second?.["id"])}`);
     }
-    expect(await b.warnings({ ...policy, action: "allow", adopt: "takeOver" })).toEqual([
+    expect(await b.warnings({ ...enforced, adopt: "takeOver" })).toEqual([
       expect.stringContaining(`another allow policy: ${other} "First".`),
     ]);
   });
 
   test("warns about a policy with the same description when the resource's own value changes", async () => {
-    const recorded = await b.up({ ...policy, action: "allow" });
+    const recorded = await b.up({ ...enforced });
     const twin = await createElsewhere({ action: "allow", value: "script-src 'none'" });
-    expect(
-      await b.warnings({ ...policy, action: "allow", value: "script-src https://*.example" }, recorded),
-    ).toEqual([expect.stringContaining(`another allow policy: ${twin} "Checkout".`)]);
+    expect(await b.warnings({ ...enforced, value: "connect-src https://*.example" }, recorded)).toEqual([
+      expect.stringContaining(`another allow policy: ${twin} "Checkout".`),
+    ]);
   });
 
   test.each([
@@ -990,13 +1030,13 @@ describe("the preview of a second enforced allow policy", () => {
     ["this one only logs", {}, { action: "log" }],
   ])("doesn't warn if %s", async (_why, other, own) => {
     await createElsewhere({ action: "allow", description: "First", ...other });
-    expect(await b.warnings({ ...policy, action: "allow", ...own })).toEqual([]);
+    expect(await b.warnings({ ...enforced, ...own })).toEqual([]);
   });
 
   test("never warns about the changed policy itself", async () => {
-    const recorded = await b.up({ ...policy, action: "allow" });
+    const recorded = await b.up({ ...enforced });
     const op = b.operation();
-    await op.up(TYPE, { ...policy, action: "allow", description: "Till" }, recorded);
+    await op.up(TYPE, { ...enforced, description: "Till" }, recorded);
     expect(op.warned).toEqual([]);
   });
 });
@@ -1058,12 +1098,13 @@ describe("when Cloudflare rejects a request, or may reject it,", () => {
   });
 
   test("the preview only warns if it can't compute wouldBlock", async () => {
+    b.api.fault({ match: { path: "/scripts" }, kind: "status", status: 403, code: 10000 });
     const op = b.operation();
-    expect(await op.preview(TYPE, { ...policy, zoneId: zones.free, action: "allow" })).toMatchObject({
-      step: "create",
-    });
+    expect(await op.preview(TYPE, { ...policy, action: "allow" })).toMatchObject({ step: "create" });
     expect(op.warned).toEqual([
-      expect.stringMatching(/^edgeguard: live check skipped: Listing the scripts in zone .* 403 /),
+      expect.stringMatching(
+        /^edgeguard: live check skipped: Listing the scripts in zone .* needs Page Shield Read /,
+      ),
     ]);
   });
 

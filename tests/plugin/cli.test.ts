@@ -339,6 +339,22 @@ describeOnCli("with the provider plugin", (cli) => {
     },
   );
 
+  onYaml("a YAML program with a function can be previewed without credentials", async () => {
+    const call = (name: string): object => ({
+      "fn::invoke": { function: `edgeguard:${name}`, arguments: { zoneId: api.zones.shop } },
+    });
+    project.env = {};
+    project.yaml(
+      stringify({
+        variables: { found: call("getScripts"), policies: call("getPageShieldPolicies") },
+        outputs: { scripts: "${found.items}", policies: "${policies.result}" },
+      }),
+    );
+    const { text } = await project.ok("preview");
+    expect(text).toContain("getScripts: skipped in this preview, so its result is empty.");
+    expect(api.requests).toEqual([]);
+  });
+
   onYaml(
     "the YAML example runs when installed as the docs say, and the next preview shows no changes",
     async () => {

@@ -85,6 +85,13 @@ describe("Python", () => {
       writeFileSync(join(project.dir, "program/__main__.py"), SEVERAL_FORMS);
       await play(7);
 
+      writeFileSync(join(project.dir, "program/__main__.py"), FUNCTIONS);
+      const token = { ...project.env };
+      delete project.env["CLOUDFLARE_API_TOKEN"];
+      const anonymous = await project.ok("preview");
+      expect(anonymous.text).toContain("getScripts: skipped in this preview, so its result is empty.");
+      project.env = token;
+
       // Pulumi's Python host prints how it was stopped. What's wrong is last.
       writeFileSync(join(project.dir, "program/__main__.py"), BAD_RESOURCE);
       const { code, text } = await project.run("preview");
@@ -124,6 +131,16 @@ describe("Go", () => {
     900_000,
   );
 });
+
+const FUNCTIONS = `import pulumi
+import pulumi_edgeguard as edgeguard
+
+zone_id = pulumi.Config().require("zoneId")
+for script in edgeguard.get_scripts(zone_id=zone_id).items:
+    print(script.url)
+policies = edgeguard.get_page_shield_policies_output(zone_id=zone_id)
+pulumi.export("policies", policies.result.apply(lambda all: [policy.id for policy in all]))
+`;
 
 const BAD_RESOURCE = `import pulumi_edgeguard as edgeguard
 

@@ -379,14 +379,12 @@ describe("functions", () => {
     await expect(invoke("getKvKeys", { namespaceId: "x" })).rejects.toThrow("getKvKeys: namespaceId:");
   });
 
-  test("without credentials, return unknown results in a preview and fail in an update", async () => {
+  test("without credentials, return empty results in a preview, because engines refuse unknown ones, and fail in an update", async () => {
     const anonymous = await PluginClient.start({ baseUrl: api.url });
     try {
       const zone = { zoneId: api.zones.shop };
-      expect(await invoke("getPageShieldSettings", zone, anonymous, true)).toMatchObject({
-        enabled: UNKNOWN,
-      });
-      expect(await invoke("getPageShieldPolicies", zone, anonymous, true)).toEqual({ result: UNKNOWN });
+      expect(await invoke("getPageShieldSettings", zone, anonymous, true)).toEqual({});
+      expect(await invoke("getPageShieldPolicies", zone, anonymous, true)).toEqual({ result: [] });
       await expect(invoke("getPageShieldPolicies", zone, anonymous)).rejects.toThrow("needs credentials");
     } finally {
       anonymous.stop();

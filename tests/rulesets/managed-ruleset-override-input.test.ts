@@ -55,6 +55,7 @@ describe("a preview that has sent no request yet", () => {
       },
       'categories[1].tag: "php" is already used in categories[0]. Merge the two entries',
     ],
+    [{ position: { before: "a", after: "b" } }, "position: set either before or after"],
     [{ categories: [{ enabled: true }] }, "categories[0].tag: is required and must be a string"],
     [
       { rules: { [RULE]: {} } },

@@ -249,7 +249,7 @@ describe("the check of arguments", () => {
     ],
     ["zoneId", "z".repeat(32), /it has 32 characters, not all of them hex digits/],
     ["zoneId", "", /^zoneId: "" is .* it's empty/],
-    ["zoneId", 7, /^zoneId: must be a string, not 7$/],
+    ["zoneId", 7, /^zoneId: must be a string, not 7\. Put it in quotes$/],
     ["enabled", "true", /^enabled: must be a boolean, not "true"$/],
     ["enabled", ["x"], /^enabled: must be a boolean, not a list with 1 item$/],
     ["description", "", /^description: is empty/],
@@ -438,7 +438,7 @@ describe("a preview with or without live checks", () => {
     );
     expect(sent(api).sort()).toEqual(["GET /policies", "GET /scripts"]);
     await op.preview("PageShieldPolicy", { ...policy, zoneId: api.zones.blog });
-    expect(api.requests).toHaveLength(4);
+    expect(api.requests).toHaveLength(5); // A zone's first policy also depends on the zone's plan.
   });
 
   test("without credentials, sends nothing and warns once, however many resources there are", async () => {
@@ -534,4 +534,15 @@ describe("a preview with or without live checks", () => {
     await op.preview("PageShieldPolicy", { ...other, description: "New name" }, second);
     expect(sent(api)).toEqual(["GET /policies"]);
   });
+});
+
+test("the messages of an explicit provider's resources name its arguments, not the stack's configuration", async () => {
+  const config = { "edgeguard:provider": "eu", "edgeguard:maxRetries": "0" };
+  const refused = await new Operation(api, { config }).refusals("KvNamespace", { title: "flags" });
+  expect(refused).toEqual([
+    'accountId: is required. Find it on the Overview page of any zone in the account, or set it as accountId of Provider "eu".',
+  ]);
+  const op = new Operation({ url: "http://localhost:1/client/v4" }, { config });
+  await op.preview("PageShieldSettings", settings);
+  expect(op.warned.join()).toContain('Check baseUrl of Provider "eu" and the network');
 });

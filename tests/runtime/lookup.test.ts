@@ -85,9 +85,9 @@ describe("in a program", () => {
       { "edgeguard:apiToken": " " },
     );
     expect({ code, text }).toMatchObject({ code: 0 });
-    expect(text).toMatch(/warning: edgeguard: getPageShieldSettingsOutput: skipped in this preview\./);
-    expect(text).toMatch(/warning: edgeguard: assertNoMaliciousScripts: skipped in this preview\./);
-    expect(text).toMatch(/warning: edgeguard: assertScriptInventory: skipped in this preview\./);
+    expect(text).toMatch(/warning: edgeguard: getPageShieldSettingsOutput: skipped in this preview, so/);
+    expect(text).toMatch(/warning: edgeguard: assertNoMaliciousScripts: skipped in this preview, so/);
+    expect(text).toMatch(/warning: edgeguard: assertScriptInventory: skipped in this preview, so/);
     const up = await project.run("up", "--yes", "--skip-preview");
     expect(up.code).not.toBe(0);
     expect(up.text).toMatch(/error: edgeguard: .* needs credentials, and edgeguard:apiToken is empty/);

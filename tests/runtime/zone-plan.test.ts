@@ -54,6 +54,37 @@ describe("the preview of a create", () => {
   });
 });
 
+describe("the preview of a zone's first Page Shield policy", () => {
+  const policy = (zoneId: string): Record<string, unknown> => ({
+    zoneId,
+    description: "Checkout",
+    action: "log",
+    expression: "true",
+    value: "script-src 'self'",
+  });
+
+  test("is refused on the free plan, and warns where only an OpenAPI schema lists the plan", async () => {
+    expect(await new Operation(api).refusals("PageShieldPolicy", policy(api.zones.free))).toEqual([
+      "zoneId: the free plan of zone free.example doesn't include Page Shield policies (an Enterprise plan add-on). Upgrade the zone to pro, business or enterprise, or remove this resource",
+    ]);
+    const op = new Operation(api);
+    const made = await op.up("PageShieldPolicy", policy(api.zones.small));
+    expect(op.warned).toEqual([
+      expect.stringContaining("according to Cloudflare's documentation, the pro plan of zone small.example"),
+    ]);
+    api.clearRequests();
+    const next = new Operation(api);
+    expect((await next.preview("PageShieldPolicy", policy(api.zones.small), made)).step).toBe("same");
+    expect([api.requests, next.warned]).toEqual([[], []]);
+  });
+
+  test("says nothing on Enterprise", async () => {
+    const op = new Operation(api);
+    await op.preview("PageShieldPolicy", policy(api.zones.empty));
+    expect([zoneReads(), op.warned]).toEqual([1, []]);
+  });
+});
+
 describe("an error about a zone that doesn't exist", () => {
   const zoneId = "0123456789abcdef0123456789abcdef";
 

@@ -348,7 +348,7 @@ function scriptFindings(script: CheckedScript, options: JudgeOptions): Inventory
       script.approval === "approved"
         ? " It's a finding even though it's approved, unless its entry says falsePositive."
         : "";
-    const what = `${reasons.join(", and ")}. Remove it from the pages, or block it with an allow policy.${approved}`;
+    const what = `${reasons.join(", and ")}. Remove it from the pages. Until then, an allow policy can block it, but it stays a finding.${approved}`;
     findings.push(finding(script.threat, what));
   } else {
     const [kind, message] = approvalFinding(script, options.now) ?? [];
