@@ -517,7 +517,7 @@ describe("the position argument", () => {
       expression: "ip.src eq 192.0.2.1",
       position: { before: "" },
     });
-    await bench.expectNoChanges(declared, recorded);
+    await bench.expectNoChanges(declared, await bench.refresh(recorded)); // The refresh records the rule.
     await bench.up({ ...declared, description: "x" }, recorded);
     expect((await bench.rules())[0]?.id).toBe(added.id);
     await bench.deleteRule(added);
