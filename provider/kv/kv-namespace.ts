@@ -81,9 +81,16 @@ export const kvNamespace = defineResource({
     return Promise.resolve(isKnown ? { computed: { fullTitle: fullTitle(title, preview) } } : {});
   },
 
-  review({ ctx, id, change }) {
-    if (change === "replacement") replacedIn(ctx).add(id);
-    return Promise.resolve([]);
+  review({ ctx, id, state, args, change }) {
+    if (change !== "replacement") return Promise.resolve([]);
+    replacedIn(ctx).add(id);
+    // Only the first of a replacement's steps would find out, which deletes the namespace.
+    const isEmpty = async (): Promise<Findings> => {
+      await refuseUnlessEmpty(ctx, state.accountId, id, state.fullTitle);
+      return {};
+    };
+    const isMoved = args !== undefined && args.jurisdiction !== state.jurisdiction;
+    return Promise.resolve(isMoved && state.forceDestroy !== true ? [isEmpty] : []);
   },
 
   async create({ ctx, args }) {

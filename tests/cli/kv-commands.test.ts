@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Desk, ended } from "./support";
+import { isWrite } from "../support/is-write";
 
 /** The commands of `wrangler kv` as processes, checked with plain requests to the API. https://developers.cloudflare.com/kv/reference/kv-commands/ */
 /** The commands of `wrangler kv`, some of them as processes, checked with plain requests to the API. https://developers.cloudflare.com/kv/reference/kv-commands/ */
@@ -12,7 +13,7 @@ beforeAll(async () => {
 beforeEach(() => desk.api.clearRequests());
 
 const writes = (): string[] =>
-  desk.api.requests.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path}`);
+  desk.api.requests.filter(isWrite).map(({ method, path }) => `${method} ${path}`);
 
 test("namespace create prints the binding, and list, rename and delete find the namespace", async () => {
   desk.write("staging.toml", `account_id = "${desk.api.accounts.main}"\n[env.staging]\n`);

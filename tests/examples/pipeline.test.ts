@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { z } from "zod";
 import { describeOnCli, engines, Project, REPOSITORY } from "../support/engine";
+import { isWrite } from "../support/is-write";
 
 const SCRIPTS = join(REPOSITORY, "examples/pipelines/ci");
 const EDGEGUARD = `${process.execPath} ${join(REPOSITORY, "provider/dist/cli/main.js")}`;
@@ -13,6 +14,7 @@ const TOKEN = "local-token";
 const PROGRAM = `
 import * as pulumi from "@pulumi/pulumi";
 import { PageShieldPolicy, PageShieldSettings } from "pulumi-edgeguard";
+import { isWrite } from "../support/is-write";
 const zoneId = new pulumi.Config().require("zoneId");
 new PageShieldSettings("settings", { zoneId, enabled: true });
 new PageShieldPolicy("baseline", {
@@ -157,7 +159,7 @@ describeOnCli("the pipeline script with a saved plan", (cli) => {
     execFileSync("git", [...author, ...args], { cwd: project.dir });
   };
   const commit = (): void => git("commit", "--quiet", "--allow-empty", "--message", "change");
-  const writes = (): number => api.requests.filter(({ method }) => method !== "GET").length;
+  const writes = (): number => api.requests.filter(isWrite).length;
   const run = (verb: string, more: NodeJS.ProcessEnv = {}): Promise<Ended> =>
     script(verb, {
       cwd: project.dir,

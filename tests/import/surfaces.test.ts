@@ -9,6 +9,7 @@ import { plain, PluginClient, secret, struct, urn } from "../plugin/client";
 import { REPOSITORY } from "../support/repository";
 import type { Recorded } from "../support/operation";
 import { ImportDesk, withoutSecretMarks } from "./support";
+import { isWrite } from "../support/is-write";
 
 /** Programs for the provider plugin, in both languages. tests/plugin/cli.test.ts runs them on a Pulumi CLI. */
 
@@ -86,9 +87,7 @@ describe("a program for the provider plugin", () => {
         const read = withoutSecretMarks(plain(response.getProperties()));
         expect({ name, id: response.getId(), outputs: read }).toEqual({ name, id, outputs });
       }
-      const writes = desk.api.requests.filter(
-        ({ method, path }) => method !== "GET" && !path.endsWith("/bulk/get"),
-      );
+      const writes = desk.api.requests.filter(isWrite);
       expect(writes).toEqual([]);
     } finally {
       plugin.stop();

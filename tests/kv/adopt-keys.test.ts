@@ -2,6 +2,7 @@ import { apiPerFile } from "../support/bench";
 import { Operation, rawGet, rawSend, type Recorded } from "../support/operation";
 import { requestsIn } from "./namespace-values";
 import { emptyNamespace } from "./upload-support";
+import { isWrite } from "../support/is-write";
 
 /** An update that declares new keys looks for existing ones, as a create does. */
 
@@ -58,7 +59,7 @@ async function preview(inputs: Inputs, previous?: Recorded): Promise<string> {
     () => "",
     (error: unknown) => `refused: ${(error as Error).message}`,
   );
-  const writes = api.requests.filter(({ method, path }) => method !== "GET" && !path.endsWith("/bulk/get"));
+  const writes = api.requests.filter(isWrite);
   expect(writes).toEqual([]);
   return [...op.said, ...op.warned, refusal].join("\n");
 }

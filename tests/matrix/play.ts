@@ -7,6 +7,7 @@ import { z } from "zod";
 import { rawSend } from "../support/operation";
 import type { Installed } from "./install";
 import type { Engine } from "./rows";
+import { isWrite } from "../support/is-write";
 
 /** Runs a small stack in an installed project from create to destroy, and checks the API instead of the engine's output. */
 
@@ -89,4 +90,4 @@ async function stateOf(api: LocalApi) {
 
 /** Requests of the program: the ones above read only. */
 const writesOf = ({ requests }: LocalApi): string[] =>
-  requests.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path}`);
+  requests.filter(isWrite).map(({ method, path }) => `${method} ${path}`);

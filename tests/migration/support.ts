@@ -3,6 +3,7 @@ import { REGISTER } from "../../provider/register";
 import type { JsonObject } from "../../provider/basics/json";
 import { USUAL_WAF } from "../local-api/waf-client";
 import { Operation, rawGet, type Recorded } from "../support/operation";
+import { isWrite } from "../support/is-write";
 
 export const TYPE = "WafMigration";
 
@@ -64,12 +65,10 @@ export async function createChecked(op: Operation, inputs: JsonObject): Promise<
 
 /** The writes with their paths and queries, in order. */
 export function puts(api: Pick<LocalApi, "requests">): string[] {
-  return api.requests
-    .filter(({ method }) => method !== "GET")
-    .map(({ method, path, query }) => {
-      const words = Object.entries(query).map(([name, value]) => `${name}=${value}`);
-      return `${method} ${path.replace(/^\/zones\/[0-9a-f]+/, "")}${words.length === 0 ? "" : `?${words.join("&")}`}`;
-    });
+  return api.requests.filter(isWrite).map(({ method, path, query }) => {
+    const words = Object.entries(query).map(([name, value]) => `${name}=${value}`);
+    return `${method} ${path.replace(/^\/zones\/[0-9a-f]+/, "")}${words.length === 0 ? "" : `?${words.join("&")}`}`;
+  });
 }
 
 /** The steps that the local API carried out for the zone. */

@@ -10,6 +10,7 @@ import { TOKEN } from "../support/scenario";
 import { testUnless } from "../support/skip";
 import { BIN, ended } from "../cli/support";
 import { generateSdk, missingFor, PLUGIN, PluginProject } from "./project";
+import { isWrite } from "../support/is-write";
 
 /** The provider plugin on a real Pulumi CLI: programs of the generated SDK and in YAML. */
 
@@ -60,10 +61,7 @@ describeOnCli("with the provider plugin", (cli) => {
     `);
   }
 
-  const writes = (): string[] =>
-    api.requests
-      .filter(({ method, path }) => method !== "GET" && !path.endsWith("/bulk/get"))
-      .map(({ method, path }) => `${method} ${path}`);
+  const writes = (): string[] => api.requests.filter(isWrite).map(({ method, path }) => `${method} ${path}`);
 
   test("the schema is valid by Pulumi's own schema of schemas", () => {
     const [pulumi, ...before] = cli.command;

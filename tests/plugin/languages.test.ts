@@ -15,6 +15,7 @@ import { cliEngine, Project, REPOSITORY, summaryOf } from "../support/engine";
 import { TOKEN } from "../support/scenario";
 import { testUnless } from "../support/skip";
 import { missingFor } from "./project";
+import { isWrite } from "../support/is-write";
 
 /** The provider plugin from Python and Go: SDKs that Pulumi generates, installed as the documents say. */
 
@@ -40,10 +41,7 @@ async function configure(): Promise<void> {
   await project.ok("config", "set", "--secret", "destination", DESTINATION);
 }
 
-const writes = (): string[] =>
-  api.requests
-    .filter(({ method, path }) => method !== "GET" && !path.endsWith("/bulk/get"))
-    .map(({ method, path }) => `${method} ${path}`);
+const writes = (): string[] => api.requests.filter(isWrite).map(({ method, path }) => `${method} ${path}`);
 
 /** Applies a program, sees that its next preview is empty and writes nothing, and destroys what it made. */
 async function play(created: number, between?: () => Promise<void>): Promise<void> {

@@ -3,6 +3,7 @@ import type { JsonObject } from "../../provider/basics/json";
 import { managedRulesets, seededRules, type EffectiveWaf, type ZoneName } from "edgeguard-local";
 import { accounts, Bench, zones, type Setup } from "../support/bench";
 import { publishVersion, rawGet, rawSend, refreshedInputs, type Recorded } from "../support/operation";
+import { isWrite } from "../support/is-write";
 
 export const TYPE = "ManagedRulesetOverride";
 export const REF = "edgeguard/site/dev/waf";
@@ -142,7 +143,7 @@ export class RulesetsBench extends Bench {
   /** Requests that changed something, without IDs. */
   writes(): string[] {
     return this.api.requests
-      .filter(({ method, path }) => method !== "GET" && path !== "/graphql")
+      .filter(isWrite)
       .map(({ method, path }) => `${method} ${path.replace(this.path, "").replace(/[0-9a-f]{32}/g, "{id}")}`);
   }
 

@@ -1,6 +1,7 @@
 import { type LocalApi, startLocalApi } from "edgeguard-local";
 import { until } from "../support/edge-client";
 import { providerProcess, type ProviderProcess } from "../support/provider-process";
+import { isWrite } from "../support/is-write";
 
 let api: LocalApi;
 let running: ProviderProcess | undefined;
@@ -26,7 +27,7 @@ const create = (before = "") =>
      console.log("made", await runtime.create("PageShieldSettings", { zoneId: "${api.zones.empty}", enabled: true }));`,
   );
 
-const writes = () => api.requests.filter(({ method }) => method !== "GET");
+const writes = () => api.requests.filter(isWrite);
 
 test("if the engine exits during a request, the process ends without waiting for the response and sends nothing more", async () => {
   api.fault({ match: { method: "GET" }, kind: "slow", delayMs: 60_000 });

@@ -13,6 +13,7 @@ import { Random } from "./random";
 import { applyRemedies, type Allowance } from "./remedies";
 import { programsOf, generatorContext } from "./seeds";
 import { catalogOf, createOthersObjects } from "./environment";
+import { isWrite } from "../support/is-write";
 
 /**
  * Runs one seed: applies a random program while requests fail and processes are killed, then a second program derived from it.
@@ -99,9 +100,7 @@ class SoakRun {
 
     api.clearRequests();
     const preview = await this.#run(() => project.run("preview", "--expect-no-changes"));
-    const writes = api.requests
-      .filter(({ method }) => method !== "GET")
-      .map(({ method, path }) => `${method} ${path}`);
+    const writes = api.requests.filter(isWrite).map(({ method, path }) => `${method} ${path}`);
     if (preview.code !== 0) throw new Error(`the preview shows changes:\n${preview.text}`);
     if (writes.length > 0) throw new Error(`the preview sent writes: ${writes.join(", ")}`);
     this.#assertNoSecrets(generator);

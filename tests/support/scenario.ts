@@ -15,6 +15,7 @@ import { edgeguardResources, itAgrees, summaryOf, type Deployment, type Project 
 import { LONG } from "./long";
 import { mustSend, rawSend } from "./operation";
 import { lagOf, plays, type Mode, type Play } from "./plays";
+import { isWrite } from "./is-write";
 
 /**
  * A scenario as data: programs in directories, steps, and what each step must show. It runs on every engine on this
@@ -183,7 +184,7 @@ async function playRun(
     ended: result.code === 0 ? 0 : "failure",
     ...(step.changes === undefined ? {} : { changes: summaryOf(result.text) }),
     writes: api.requests
-      .filter((r) => r.method !== "GET" && !/\/(bulk\/get|graphql)$/.test(r.path))
+      .filter(isWrite)
       .map(
         (r) =>
           `${r.method} ${r.path

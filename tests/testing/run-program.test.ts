@@ -13,6 +13,7 @@ import {
 import { checkedMocks, runProgram, startLocalApi, type TestApi } from "pulumi-edgeguard/testing";
 import { failureOf } from "../support/edge-client";
 import { rawGet } from "../support/operation";
+import { isWrite } from "../support/is-write";
 
 const ACCOUNT_ID = "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1";
 const ZONE_ID = "5a0c1e7f3b2d4968a7e1c0f2d3b4a505";
@@ -220,7 +221,7 @@ describe("runProgram with a local API", () => {
       wouldBlock: { scripts: { count: expect.any(Number) as number } },
     });
     expect(messages).toContainEqual(expect.stringMatching(/would block/));
-    expect(api.requests.filter(({ method }) => method !== "GET")).toEqual([]);
+    expect(api.requests.filter(isWrite)).toEqual([]);
   });
 
   test("fails the run if a live check fails, like a preview", async () => {

@@ -4,6 +4,7 @@ import { edgeguardResources, itAgrees, summaryOf, type RunResult } from "../../s
 import { lagOf, plays } from "../../support/plays";
 import { rawSend } from "../../support/operation";
 import { TOKEN } from "../../support/scenario";
+import { isWrite } from "../../support/is-write";
 
 /**
  * A zone's job and an account's, from the proof of ownership to destroy, on every engine of this machine. The API hides
@@ -76,7 +77,7 @@ describe("Logpush jobs of a zone and an account", () => {
       const project = surface.project("shop");
       const writes = () =>
         api.requests
-          .filter(({ method }) => method !== "GET")
+          .filter(isWrite)
           .map(
             ({ method, path }) => `${method} ${path.replace(/^\/(zone|account)s\/[0-9a-f]+\/logpush/, "$1")}`,
           )
