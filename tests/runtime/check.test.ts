@@ -474,7 +474,7 @@ describe("a preview with or without live checks", () => {
   );
 
   test.each([
-    ["a malformed token", 6003, "The credential from edgeguard:apiToken is malformed"],
+    ["a malformed token", 6003, "The credential from edgeguard:apiToken was refused"],
     ["an ID that no zone has", 7003, "The zone or account does not exist"],
   ])("also fails on a 400 for %s", async (_, code, advice) => {
     api.fault({ match: {}, kind: "status", status: 400, code, message: "Invalid request" });
