@@ -47,6 +47,8 @@ export const defaultLimits = {
   maxRulesetsPerPage: 50,
   /** The number of a zone's rules in one phase. */
   maxZoneRules: 1000,
+  /** The number of an account's rules in one phase. Without an Enterprise plan, the quota is 0. */
+  maxAccountRules: 1000,
   /** The length of a rule's expression. */
   maxExpressionCharacters: 4096,
 };

@@ -10,7 +10,11 @@ export interface ShelfOptions {
 export class Shelf<T> {
   readonly #values = new Map<string, { readonly value: T; readonly since: number }[]>();
 
-  constructor(readonly options: ShelfOptions) {}
+  /** @param blank the value of a key that was never written. By default, reading one is an error. */
+  constructor(
+    readonly options: ShelfOptions,
+    readonly blank?: T,
+  ) {}
 
   /** Returns the current value, without any lag. */
   latest(key: string): T {
@@ -55,7 +59,10 @@ export class Shelf<T> {
   }
 
   #versions(key: string) {
-    return this.#values.get(key) ?? missing(key);
+    const { blank } = this;
+    return (
+      this.#values.get(key) ?? (blank === undefined ? missing(key) : [{ value: blank, since: -Infinity }])
+    );
   }
 
   #now(): number {

@@ -94,7 +94,7 @@ export class State {
     this.#zones = new Map(snapshot.zones.map((each) => [each.id, each]));
     this.pageShield.reset(Object.entries(snapshot.pageShield));
     this.pageShieldDetected.reset(Object.entries(snapshot.pageShieldDetected));
-    this.rulesets.fill([...this.#zones.keys()], snapshot.rulesets);
+    this.rulesets.fill(snapshot.rulesets);
     this.waf.reset([...this.#zones.keys()].map((id) => [id, snapshot.waf[id] ?? untouched("finished")]));
     this.logpush.restore(snapshot.logpush);
     this.#firewallEvents = new Map(Object.entries(snapshot.firewallEvents));

@@ -79,14 +79,17 @@ async function readEverything(
     if (wants("page-shield")) await readPageShield(inventory, zone);
     if (wants("rulesets")) {
       const account = zone.accountId ?? host.settings.accountId;
-      await readRulesets(inventory, zone, account);
+      await readRulesets(inventory, { kind: "zone", id: zone.id }, zone.what, account);
       if (account !== undefined) ofRulesets.push(account);
     }
     if (wants("logpush")) await readJobs(inventory, { kind: "zone", id: zone.id }, zone.what);
   }
   for (const account of accounts.map(accountOf)) {
-    if (wants("logpush") && options.account !== undefined)
-      await readJobs(inventory, { kind: "account", id: account.id }, account.what);
+    if (options.account !== undefined) {
+      const scope = { kind: "account", id: account.id } as const;
+      if (wants("rulesets")) await readRulesets(inventory, scope, account.what, account.id);
+      if (wants("logpush")) await readJobs(inventory, scope, account.what);
+    }
     const namespaces = wants("kv") ? await readNamespaces(inventory, account) : [];
     if (options.withValues) await readEntries(inventory, account, namespaces, staging);
   }

@@ -1,9 +1,9 @@
 import { adopt, RENAME_HINT } from "../runtime/adoption";
 import { changesInWords, changesOf } from "../runtime/changes";
+import { scopeName, scopeOf } from "../runtime/composite-id";
 import type { Context, Findings } from "../runtime/lifecycle";
 import { omit, ownMember, sameJson, type JsonObject } from "../basics/json";
 import { hidesCredentials, samePlace, shownDestination } from "./destination-text";
-import { scopeName, scopeOf } from "./job-api";
 import { jobLabel, type JobArgs } from "./job-args";
 import { hasSameIdentity, jobFromApi, type Job } from "./job";
 

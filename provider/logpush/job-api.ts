@@ -3,7 +3,7 @@ import type { EdgeApi, RequestOptions } from "../api/client";
 import { trimEnd } from "../basics/printable";
 import { ApiError } from "../api/errors";
 import { BooleanMember, type BooleanForm } from "../runtime/boolean-form";
-import type { Scope } from "../runtime/composite-id";
+import { scopeName, scopePath, type Scope } from "../runtime/composite-id";
 import type { Context } from "../runtime/lifecycle";
 import { inSeries } from "../basics/words";
 import { typeInText, type FieldType } from "./dataset-fields";
@@ -12,25 +12,8 @@ import { shownDestination } from "./destination-text";
 
 /** Requests to the Logpush API, `/{zones|accounts}/{id}/logpush`. */
 
-export function scopeOf(args: {
-  readonly zoneId?: string | undefined;
-  readonly accountId?: string | undefined;
-}): Scope {
-  if (args.zoneId !== undefined) return { kind: "zone", id: args.zoneId };
-  if (args.accountId !== undefined) return { kind: "account", id: args.accountId };
-  throw new Error("a Logpush job needs a zone or an account");
-}
-
-export function scopeName({ kind, id }: Scope): string {
-  return `${kind} ${id}`;
-}
-
-function logpushPath({ kind, id }: Scope): string {
-  return `/${kind}s/${id}/logpush`;
-}
-
 export function jobsPath(scope: Scope): string {
-  return `${logpushPath(scope)}/jobs`;
+  return `${scopePath(scope)}/logpush/jobs`;
 }
 
 /** Lists the jobs of a zone or account: all of them, or only those for one dataset. */
@@ -39,7 +22,8 @@ export async function listJobs(
   scope: Scope,
   { dataset, complete = false }: JobListOptions = {},
 ): Promise<readonly Job[]> {
-  const path = dataset === undefined ? jobsPath(scope) : `${logpushPath(scope)}/datasets/${dataset}/jobs`;
+  const path =
+    dataset === undefined ? jobsPath(scope) : `${scopePath(scope)}/logpush/datasets/${dataset}/jobs`;
   const { records } = await api.list(path, {
     what: `Listing the Logpush jobs of ${scopeName(scope)}`,
     record: wireJob,
@@ -81,7 +65,7 @@ export interface ListedField {
 const fieldTexts = z.record(z.string(), z.string().nullable().catch(null)).nullable();
 
 export async function listFields(api: EdgeApi, scope: Scope, dataset: string): Promise<ListedField[]> {
-  const texts = await api.get(`${logpushPath(scope)}/datasets/${dataset}/fields`, {
+  const texts = await api.get(`${scopePath(scope)}/logpush/datasets/${dataset}/fields`, {
     what: `Listing the fields of dataset ${dataset} in ${scopeName(scope)}`,
     schema: fieldTexts,
     advice: zeroTrustAdvice,
@@ -172,7 +156,7 @@ export async function requestChallenge(
   scope: Scope,
   destination: string,
 ): Promise<WrittenToken> {
-  const { filename, message, valid } = await api.post(`${logpushPath(scope)}/ownership`, {
+  const { filename, message, valid } = await api.post(`${scopePath(scope)}/logpush/ownership`, {
     what: `Requesting an ownership challenge for ${shownDestination(destination)}`,
     schema: challenge,
     body: { destination_conf: destination },

@@ -1,5 +1,6 @@
 import { isNotFound } from "../api/errors";
 import { firstOf, pluralize } from "../basics/words";
+import { scopeName, scopeOf } from "../runtime/composite-id";
 import { keyedDigest } from "../runtime/impact";
 import type { Context, Findings } from "../runtime/lifecycle";
 import { nearest } from "../basics/nearest";
@@ -10,7 +11,7 @@ import { hasLongSecret, sameAddress, samePlace } from "./destination-text";
 import { fieldIssues, unknownField } from "./filter-fields";
 import { parseFilter } from "./filter-read";
 import type { Job } from "./job";
-import { listFields, listJobs, scopeName, scopeOf, type ListedField } from "./job-api";
+import { listFields, listJobs, type ListedField } from "./job-api";
 import { SEEN } from "./impact";
 import { filterFinding, jobLabel, type JobArgs } from "./job-args";
 import { warnOfMissingProof } from "./ownership";

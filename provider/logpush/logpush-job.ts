@@ -16,7 +16,7 @@ import {
 import type { Filter } from "./filter";
 import { filterMeaning } from "./filter-text";
 import { differs, existingJob, jobFromApi, unmanagedOf, type Job } from "./job";
-import { jobsPath, listJobs, scopeName, readJob, scopeOf } from "./job-api";
+import { jobsPath, listJobs, readJob } from "./job-api";
 import { destinationName, jobArgs, jobLabel, jobRules, type JobArgs } from "./job-args";
 import { isNewDestination, destinationMove, checkJobLive, resolvedFields } from "./job-live";
 import type { OutputOptionsArgs } from "./output-options";
@@ -24,7 +24,7 @@ import { lacksProof, assertTokenUsable, tokenFinding, proofError } from "./owner
 import { createJob, writeJob } from "./write-job";
 import type { Adopt, LiteralUnion } from "../runtime/fields";
 import type { Adopted } from "../runtime/adopted";
-import { CompositeId } from "../runtime/composite-id";
+import { CompositeId, scopeName, scopeOf } from "../runtime/composite-id";
 import type { Context } from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
 import { refusal } from "../runtime/program";

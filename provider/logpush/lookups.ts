@@ -1,7 +1,7 @@
 import { datasetName } from "./job-args";
 import type { Dataset, FieldType } from "./dataset-fields";
-import { listFields, listJobs, scopeOf } from "./job-api";
-import type { Scope } from "../runtime/composite-id";
+import { listFields, listJobs } from "./job-api";
+import { scopeOf, type Scope } from "../runtime/composite-id";
 import { ID } from "../runtime/fields";
 import { omitAbsent } from "../basics/json";
 import { lookup, LookupError } from "../runtime/lookup";

@@ -2,7 +2,8 @@ import { z } from "zod";
 import { parseJson } from "../basics/json";
 import type { Context } from "../runtime/lifecycle";
 import { needsProof, shownDestination } from "./destination-text";
-import { requestChallenge, scopeOf } from "./job-api";
+import { requestChallenge } from "./job-api";
+import { scopeOf } from "../runtime/composite-id";
 import { jobLabel, type JobArgs } from "./job-args";
 
 /**

@@ -7,12 +7,11 @@ import {
   listJobs,
   createOptions,
   writeOptions,
-  scopeName,
   readJob,
-  scopeOf,
   isProofRequired,
   withCveFlag,
 } from "./job-api";
+import { scopeName, scopeOf } from "../runtime/composite-id";
 import { jobLabel, type JobArgs } from "./job-args";
 import { proofError } from "./ownership";
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { EdgeApi } from "../api/client";
 import { ApiError, isUnroutable, unlessAbsent } from "../api/errors";
-import { entryPointPath, zoneRulesetsPath } from "../rulesets/entry-point";
+import { entryPointOf, entryPointPath, rulesetsPath } from "../rulesets/entry-point";
 import { omitAbsent } from "../basics/json";
 import { wireRule, type WireRule } from "./rules";
 import { decideState, RETIRED, type MigrationState } from "./state";
@@ -106,7 +106,9 @@ export async function readState(api: EdgeApi, zone: string): Promise<MigrationSt
 /** Reads the zone's entry point. Undefined if the zone never had one. */
 export function readEntryPoint(api: EdgeApi, zone: string): Promise<EntryPoint | undefined> {
   const what = `Reading the entry point of zone ${zone}`;
-  return unlessAbsent(() => api.get(entryPointPath(zone), { what, schema: entryPoint }));
+  return unlessAbsent(() =>
+    api.get(entryPointPath(entryPointOf({ zoneId: zone })), { what, schema: entryPoint }),
+  );
 }
 
 /** Reads the rules of an earlier version (`GET /zones/{zone_id}/rulesets/{ruleset_id}/versions/{ruleset_version}`). */
@@ -116,7 +118,7 @@ export async function readVersion(
   id: string,
   version: number,
 ): Promise<readonly WireRule[]> {
-  const { rules } = await api.get(`${zoneRulesetsPath(zone)}/${id}/versions/${version}`, {
+  const { rules } = await api.get(`${rulesetsPath({ kind: "zone", id: zone })}/${id}/versions/${version}`, {
     what: `Reading version ${version} of the entry point of zone ${zone}`,
     schema: entryPoint,
   });
@@ -133,7 +135,7 @@ export async function putConfiguration(
   { name, rules }: Configuration,
 ): Promise<void> {
   await unlessRetired(api, zone, () =>
-    api.put(entryPointPath(zone), {
+    api.put(entryPointPath(entryPointOf({ zoneId: zone })), {
       what: `Sending the configuration of zone ${zone} with waf_migration=${mode}`,
       schema: z.unknown(), // Cloudflare doesn't document the response to this PUT.
       query: { waf_migration: mode, ...PHASE_TWO },

@@ -69,7 +69,7 @@ export const wafMigration = defineResource({
   ],
   lostOnHandOver: "The migration's history starts over; an alias would have kept it.",
   // The lock of the entry point's rules, which a step replaces as a whole.
-  lock: ({ zoneId }) => LOCK.managedRules(zoneId),
+  lock: ({ zoneId }) => LOCK.managedRules(`zone ${zoneId}`),
 
   rules: [
     {

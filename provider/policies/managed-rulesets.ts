@@ -5,6 +5,7 @@ import {
   UNKNOWN_RULESET,
   type DeployedRuleset,
 } from "../rulesets/protection";
+import { PHASES } from "../rulesets/wire";
 import { isJsonObject, type JsonObject } from "../basics/json";
 import { UNKNOWN } from "../runtime/engine-values";
 import { isCloudflare, isEdgeguard, list, member, text, withUnknowns, type Declared } from "./declared";
@@ -59,8 +60,6 @@ export function zonesNeedManagedRuleset({
   );
 }
 
-const MANAGED_PHASE = "http_request_firewall_managed";
-
 function unprotectedZones(resources: readonly Declared[], except: readonly string[]): Violation[] {
   const forAccount = deployedBy(resources.filter(isForAccount));
   // Only the expression of an account's rule says which zones it covers.
@@ -89,25 +88,25 @@ function zoneOf({ props }: Declared): string | undefined {
   return text(props, "zoneId")?.toLowerCase();
 }
 
-/**
- * Whether a ruleset is deployed for the whole account. This package's resources always have a zone, even if a preview
- * doesn't know it yet.
- */
+/** Whether a ruleset is deployed for the whole account. A zone that a preview doesn't know yet is a zone. */
 function isForAccount(resource: Declared): boolean {
-  return (
-    isCloudflare(resource, "Ruleset") &&
-    text(resource.props, "accountId") !== undefined &&
-    zoneOf(resource) === undefined
-  );
+  const { zoneId } = propsOf(resource);
+  return isEdgeguard(resource, "ManagedRulesetOverride")
+    ? zoneId === undefined
+    : isCloudflare(resource, "Ruleset") &&
+        text(resource.props, "accountId") !== undefined &&
+        zoneOf(resource) === undefined;
 }
 
 function deployedBy(resources: readonly Declared[]): DeployedRuleset[] {
-  const overrides = resources.filter((each) => isEdgeguard(each, "ManagedRulesetOverride"));
+  const overrides = resources.filter(
+    (each) => isEdgeguard(each, "ManagedRulesetOverride") && text(each.props, "phase") !== PHASES[1],
+  );
   const migrations = resources.filter(
     (each) => isEdgeguard(each, "WafMigration") && text(each.props, "target") !== "assessed",
   );
   const entryPoints = resources.filter(
-    (each) => isCloudflare(each, "Ruleset") && text(each.props, "phase") === MANAGED_PHASE,
+    (each) => isCloudflare(each, "Ruleset") && text(each.props, "phase") === PHASES[0],
   );
   return [
     ...declaredRulesets(overrides.map(propsOf)),

@@ -47,7 +47,8 @@ export const EFFECTS: Readonly<Record<string, Readonly<Record<string, Effect>>>>
   },
   ManagedRulesetOverride: {
     zoneId: depends(managed.stopsActing),
-    accountId: depends(managed.rules),
+    accountId: depends(managed.rules, managed.stopsActing),
+    phase: depends(managed.stopsActing),
     ruleset: depends(managed.rules),
     version: depends(managed.rules),
     expression: depends(managed.requests),

@@ -1,6 +1,7 @@
 import { isSameExpression } from "../rules-language/argument";
 import { adopt as adoptExisting, RENAME_HINT } from "../runtime/adoption";
 import { asArguments, changesInWords, changesOf, type Changes } from "../runtime/changes";
+import { scopeName, scopeOf } from "../runtime/composite-id";
 import { PartialFailure, type Context, type Findings } from "../runtime/lifecycle";
 import { omitAbsent, type JsonObject } from "../basics/json";
 import {
@@ -88,9 +89,10 @@ async function adoptOthers(
   named: ZoneRule | undefined,
   running: readonly ZoneRule[],
 ): Promise<ZoneRule | undefined> {
-  const { zoneId, adopt } = declared;
+  const { adopt } = declared;
+  const where = scopeName(scopeOf(declared));
   const conflictWith = (rule: ZoneRule): string =>
-    `Rule ${rule.id}${rule.description === "" || ctx.isSecret("description") ? "" : ` (${JSON.stringify(rule.description)})`} in zone ${zoneId} already ${
+    `Rule ${rule.id}${rule.description === "" || ctx.isSecret("description") ? "" : ` (${JSON.stringify(rule.description)})`} in ${where} already ${
       named === undefined
         ? `runs ${JSON.stringify(prepared.managed.name)} for the same requests`
         : `has the ref ${JSON.stringify(rule.ref)}`
@@ -109,7 +111,7 @@ async function adoptOthers(
     equal: () => alike.filter((each) => differencesOf(each).length === 0),
     refusals: {
       several: () =>
-        `${alike.length} rules in zone ${zoneId} already run ${JSON.stringify(prepared.managed.name)} for the same requests: ${alike.map(({ id }) => id).join(", ")}. Delete all but one, or use a different expression. ${RENAME_HINT}`,
+        `${alike.length} rules in ${where} already run ${JSON.stringify(prepared.managed.name)} for the same requests: ${alike.map(({ id }) => id).join(", ")}. Delete all but one, or use a different expression. ${RENAME_HINT}`,
       never: (found) =>
         `${found.map(conflictWith).join("; ")}, and adopt: "never" prevents adopting it. ${RENAME_HINT} Otherwise set adopt: "ifEqual" or "takeOver", delete that rule, or ${alternative}.`,
       different: (each) => {
@@ -196,7 +198,7 @@ export function adoptionOf(
   const { id, ref, description, raw } = rule;
   const found = argumentsOf(declared, prepared, seen, existing);
   const title = description === "" || ctx.isSecret("description") ? "" : ` ${JSON.stringify(description)}`;
-  const object = `rule ${id}${title} in zone ${declared.zoneId}`;
+  const object = `rule ${id}${title} in ${scopeName(scopeOf(declared))}`;
   const kept = keepHint(changesIn(ctx, declared, found)).trimEnd();
   const more = {
     left: "The rule already has the declared ref: an interrupted update of this resource left it behind, or the resource was moved without an alias.",

@@ -6,6 +6,7 @@ import { ID, type LiteralUnion } from "../runtime/fields";
 import { describe } from "../basics/json";
 import { record } from "../basics/schemas";
 import { RESERVED_REF } from "./refs";
+import { PHASES } from "./wire";
 import { parseRuleName } from "./rule-names";
 import { parseNameOrId, rulesetId, skip, type SkipArgs } from "./skip";
 
@@ -247,9 +248,26 @@ export const version = z.string().regex(/^(latest|[1-9]\d*)$/, {
     `must be "latest" or a version number as a string, such as "37", not ${describe(input)}`,
 });
 
+/** The default has no canonical form, so that it may be left out. */
+export const phase = z.enum(PHASES).transform((given) => (given === PHASES[0] ? undefined : given));
+
+/** What the expression of each of an account's rules ends with. */
+const OF_ENTERPRISE = /\bcf\.zone\.plan (?:eq|==) "ENT"[\s)]*$/;
+
+/**
+ * Returns the path of the first expression of an account's rules that doesn't end as Cloudflare requires:
+ * https://developers.cloudflare.com/ruleset-engine/managed-rulesets/deploy-managed-ruleset/. A program that forgets
+ * `zoneId` fails on it, too.
+ */
+export function notOfEnterprise(rule: string, exceptions: Exceptions): string | undefined {
+  const all = [rule, ...exceptions.map((each) => each.expression)];
+  const at = all.findIndex((text) => !OF_ENTERPRISE.test(text));
+  return at > 0 ? `exceptions[${at - 1}].expression` : at === 0 ? "expression" : undefined;
+}
+
 export const ref = z
   .string()
-  .min(1, "is empty. Set it to a ref that identifies the rule in the zone")
+  .min(1, "is empty. Set it to a ref that identifies the rule in its entry point")
   .refine((given) => !RESERVED_REF.test(given), {
     error: ({ input }) =>
       `${describe(input)} ends like a ref that this package gives to an exception ("/exception/1") or to a new rule ("/unfinished"). Use another ref`,

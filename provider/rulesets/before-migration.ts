@@ -8,7 +8,8 @@ import type { Declared } from "./deployment";
  * Warns about a new rule in a zone that can still migrate. The migration's rules come after those of the zone, so its
  * exceptions don't act on them.
  */
-export async function warnBeforeMigration(ctx: Context, { zoneId, ref }: Declared): Promise<void> {
+export async function warnBeforeMigration(ctx: Context, { zoneId, phase, ref }: Declared): Promise<void> {
+  if (zoneId === undefined || phase !== undefined) return;
   // Both take the lock of the zone's rules, and the migration asks for it first.
   if (ctx.isClaimed("WafMigration", stepIn(zoneId))) return;
   const state = await ctx.once(`migration state of zone ${zoneId}`, async () => {

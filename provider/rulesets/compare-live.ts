@@ -1,10 +1,11 @@
+import { scopeOf } from "../runtime/composite-id";
 import type { Context } from "../runtime/lifecycle";
 import { omitAbsent, sameJson } from "../basics/json";
 import type { Existing } from "./adoption";
 import { compareEffects, type RunningRuleset } from "./compare-effects";
 import { prepare, type Declared, type Prepared } from "./deployment";
 import type { ComparedRules, Traffic } from "./impact";
-import { findByRef } from "./entry-point";
+import { findByRef, isSameEntryPoint } from "./entry-point";
 import { OVERRIDING } from "./effective";
 import { ownExceptions } from "./exceptions";
 import { findManagedRuleset, UnknownRulesetError } from "./managed";
@@ -50,8 +51,9 @@ export async function compareLive(
       moved: movesNothing(compared) ? [] : course && effectsOfMove(ctx, compared, course),
       behind: course && rulesetsBehind(course),
     }),
+    // Events are read by zone.
     traffic:
-      runs && !isHidden
+      runs && !isHidden && args.zoneId !== undefined
         ? await trafficOf(ctx, args.zoneId, { before: now, after: prepared, found })
         : undefined,
   });
@@ -63,7 +65,8 @@ async function runningRuleset(
 ): Promise<RunningRuleset | undefined> {
   const read = async (): Promise<RunningRuleset | undefined> => {
     if (existing === undefined) {
-      const before = olds?.zoneId === args.zoneId ? await prepare(ctx, olds, recorded) : undefined;
+      const before =
+        olds !== undefined && isSameEntryPoint(olds, args) ? await prepare(ctx, olds, recorded) : undefined;
       return before?.unresolved.length === 0 ? before : undefined;
     }
     const { deploys } = existing.rule;
@@ -96,7 +99,7 @@ const movesNothing = ({ args: { position }, olds, existing }: LiveComparison): b
 /** Finds the rule among the others. Undefined if the rule or its new place isn't known. */
 function courseOf(compared: LiveComparison): Course | undefined {
   const { args, found, olds, existing } = compared;
-  const { position, zoneId } = args;
+  const { position } = args;
   const own = existing?.rule ?? findByRef(found, olds?.ref ?? args.ref);
   if (found === undefined || own === undefined) return undefined;
   const front = ownExceptions(found, { ref: own.ref });
@@ -105,10 +108,10 @@ function courseOf(compared: LiveComparison): Course | undefined {
     .slice(0, found.rules.indexOf(own))
     .filter((rule) => others.includes(rule)).length;
   if (position === undefined || movesNothing(compared)) return { others, before, after: before };
-  if (missingAnchor(position, found, zoneId) !== undefined) return undefined;
+  if (missingAnchor(position, found, scopeOf(args)) !== undefined) return undefined;
   const place = isSamePlace(olds?.position, position, found, own)
     ? undefined
-    : placementOf(position, found, zoneId);
+    : placementOf(position, found, scopeOf(args));
   const after = place === undefined ? before : indexAmong(others, place, front, before);
   return { others, before, after };
 }

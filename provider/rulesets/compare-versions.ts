@@ -30,7 +30,7 @@ export interface VersionChange {
   readonly rules: readonly VersionRule[];
   /** The score at which the ruleset acts. Present only if it changed. */
   readonly scoreThreshold?: { readonly before?: number; readonly after?: number };
-  /** A one-line summary, such as `Cloudflare Managed Ruleset 87 → 88: 1 new rule, 1 on in this zone (1 block)`. */
+  /** A one-line summary, such as `Cloudflare Managed Ruleset 87 → 88: 1 new rule, 1 on in this deployment (1 block)`. */
   readonly summary: string;
 }
 
@@ -52,7 +52,7 @@ export function changeSince(former: Version, now: Version, deployment: Deploymen
   const renamed =
     former.name === now.name || former.name === "" ? "" : ` (renamed from ${JSON.stringify(former.name)})`;
   const parts = [
-    ...newRules(found, (on) => `${on} on in this zone`),
+    ...newRules(found, (on) => `${on} on in this deployment`),
     ...goneRules(found, (rule) => `${rule} ${rule.startsWith("1 ") ? "was" : "were"} removed`),
     ...otherEffects(found, ""),
   ];
@@ -80,7 +80,7 @@ export function headline(former: Pick<Version, "version">, { name, version }: Ve
 /** Counts the rules of a version that can't be compared, because the previous version can't be read. */
 export function rulesNow({ rules }: Version, { enabled, overrides }: Deployment): string {
   const on = enabled ? effectiveRules({ rules }, overrides).filter((rule) => rule.enabled).length : 0;
-  return `${pluralize(rules.length, "rule")} now, ${on} on in this zone`;
+  return `${pluralize(rules.length, "rule")} now, ${on} on in this deployment`;
 }
 
 /** Lists the rules that changed, each with its effect. The most important ones come first. */

@@ -25,12 +25,14 @@ import {
 } from "./overrides";
 import {
   definitionOf,
+  PHASES,
   readRule,
   toOverrides,
   unmanagedOf,
   type EntryPoint,
   type ManagedRuleset,
   type Overrides,
+  type Phase,
   type ZoneRule,
 } from "./wire";
 import type { Adopt } from "../runtime/fields";
@@ -40,8 +42,10 @@ import { OTHER_SKIPS, otherSkipRules, SKIPS } from "./skip-rules";
 /** A deployment in its three forms: as declared, as sent, and as recorded. */
 
 export interface Declared extends DeclaredOverrides {
-  readonly zoneId: string;
+  /** The zone in which the rule is. If absent, it's in the account. */
+  readonly zoneId?: string | undefined;
   readonly accountId: string;
+  readonly phase?: Phase | undefined;
   readonly ruleset: RulesetChoice;
   readonly version?: string | undefined;
   readonly expression: string;
@@ -71,8 +75,13 @@ export interface Prepared {
 
 /** @param recorded the rule IDs that earlier runs found by name. These names aren't looked up again. */
 export async function prepare(ctx: Context, declared: Declared, recorded: RuleIds): Promise<Prepared> {
-  const { accountId, ruleset, version, exceptions = [] } = declared;
+  const { accountId, ruleset, version, phase = PHASES[0], exceptions = [] } = declared;
   const managed = await findManagedRuleset(ctx, accountId, ruleset, version);
+  if (!["", phase].includes(managed.phase))
+    throw new UnknownRulesetError(
+      "phase",
+      `must be ${JSON.stringify(managed.phase)}, the phase of ${JSON.stringify(managed.name)}, not ${JSON.stringify(phase)}`,
+    );
   const names = exceptions.flatMap(({ skip }, index) =>
     namesIn(skip).map((name) => [name, `exceptions[${index}].skip`] as const),
   );

@@ -1,6 +1,7 @@
 import type { Context } from "../runtime/lifecycle";
 import { canonicalExpression } from "../rules-language/equivalence";
 import type { Declared, Prepared } from "./deployment";
+import { isSameEntryPoint } from "./entry-point";
 import { REF_PREFIX } from "./refs";
 import type { EntryPoint, ZoneRule } from "./wire";
 
@@ -36,7 +37,7 @@ export function duplicatesOfOtherPrograms(
   );
 }
 
-/** Returns the program's deployments that have been checked so far, by zone and ref. */
+/** Returns the program's deployments that have been checked so far, by entry point and ref. */
 export function declaredDeployments(ctx: Context): Map<string, Declared> {
   return ctx.once("declared deployments", () => new Map<string, Declared>());
 }
@@ -48,8 +49,8 @@ export function duplicateInProgram(
   { managed }: Prepared,
 ): Declared | undefined {
   return [...declaredDeployments(ctx).values()].find(
-    ({ zoneId, ref, ruleset, expression }) =>
-      zoneId === args.zoneId &&
+    ({ ref, ruleset, expression, ...where }) =>
+      isSameEntryPoint(where, args) &&
       ref !== args.ref &&
       (ruleset.id === managed.id || ruleset.name === managed.name) &&
       meaningOf(expression) === meaningOf(args.expression),

@@ -1,18 +1,36 @@
 import type { RequestOptions } from "../api/client";
 import { ApiError, unlessAbsent } from "../api/errors";
+import { scopeName, scopeOf, scopePath, type Scope } from "../runtime/composite-id";
 import type { Context } from "../runtime/lifecycle";
 import type { JsonObject } from "../basics/json";
-import { entryPoint, PHASE, type EntryPoint, type ZoneRule } from "./wire";
+import { entryPoint, PHASES, type EntryPoint, type Phase, type ZoneRule } from "./wire";
 
 /**
- * Reads and writes a zone's entry point ruleset. It's never replaced as a whole, because that could lose a rule that
- * someone else has just added.
+ * Reads and writes an entry point ruleset. It's never replaced as a whole, because that could lose a rule that someone
+ * else has just added.
  */
 
-export const zoneRulesetsPath = (zone: string): string => `/zones/${zone}/rulesets`;
+/** Where an entry point ruleset is: a zone or an account has one for each phase. */
+export interface EntryPointAddress extends Scope {
+  readonly phase: Phase;
+}
 
-export const entryPointPath = (zone: string): string =>
-  `${zoneRulesetsPath(zone)}/phases/${PHASE}/entrypoint`;
+/** Returns the entry point that arguments name: the zone's or, without a zone, the account's. */
+export function entryPointOf({
+  phase = PHASES[0],
+  ...scope
+}: Parameters<typeof scopeOf>[0] & { readonly phase?: Phase | undefined }): EntryPointAddress {
+  return { ...scopeOf(scope), phase };
+}
+
+export const rulesetsPath = (scope: Scope): string => `${scopePath(scope)}/rulesets`;
+
+export const entryPointPath = (address: EntryPointAddress): string =>
+  `${rulesetsPath(address)}/phases/${address.phase}/entrypoint`;
+
+/** Whether arguments name the same entry point. */
+export const isSameEntryPoint = (...args: readonly Parameters<typeof entryPointOf>[0][]): boolean =>
+  new Set(args.map((each) => entryPointPath(entryPointOf(each)))).size === 1;
 
 /**
  * The error code for "exceeded maximum number of zone rulesets for phase". It means that the entry point was just
@@ -21,65 +39,65 @@ export const entryPointPath = (zone: string): string =>
 const ENTRY_POINT_EXISTS = 20217;
 
 /**
- * Reads the zone's entry point. Undefined if nothing was ever deployed in the zone.
+ * Reads an entry point. Undefined if nothing was ever deployed there.
  *
  * @param path another path of the same ruleset.
  */
 export function readEntryPoint(
   ctx: Pick<Context, "api">,
-  zone: string,
-  path = entryPointPath(zone),
+  address: EntryPointAddress,
+  path = entryPointPath(address),
 ): Promise<EntryPoint | undefined> {
-  const what = `Reading the managed rules of zone ${zone}`;
-  return unlessAbsent(() => ctx.api.get(path, { what, schema: entryPoint }));
+  const what = `Reading the managed rules of ${scopeName(address)}`;
+  return unlessAbsent(() => ctx.api.get(path, { what, schema: entryPoint, ...entitledTo(address) }));
 }
 
-/** Reads the zone's entry point for a rule that it has to contain. Reads it again by its ID before saying that it doesn't. */
+/** Reads an entry point for a rule that it has to contain. Reads it again by its ID before saying that it doesn't. */
 export async function readWithRule(
   ctx: Pick<Context, "api">,
-  zone: string,
+  address: EntryPointAddress,
   id: string,
   find: (found: EntryPoint | undefined) => ZoneRule | undefined,
 ): Promise<{ readonly found: EntryPoint; readonly rule: ZoneRule } | undefined> {
-  for (const path of [undefined, `${zoneRulesetsPath(zone)}/${id}`]) {
-    const found = await readEntryPoint(ctx, zone, path);
+  for (const path of [undefined, `${rulesetsPath(address)}/${id}`]) {
+    const found = await readEntryPoint(ctx, address, path);
     const rule = find(found);
     if (found !== undefined && rule !== undefined) return { found, rule };
   }
   return undefined;
 }
 
-const cacheKey = (zone: string): string => `managed rules of zone ${zone}`;
-
 /** Returns the entry point for a preview. It's read once per operation, and again after a write. */
-export function cachedEntryPoint(ctx: Context, zone: string): Promise<EntryPoint | undefined> {
-  return ctx.once(cacheKey(zone), () => readEntryPoint(ctx, zone));
+export function cachedEntryPoint(ctx: Context, address: EntryPointAddress): Promise<EntryPoint | undefined> {
+  return ctx.once(entryPointPath(address), () => readEntryPoint(ctx, address));
 }
 
-/** Returns the zone's entry point, creating it if necessary. Works even if someone else creates it at the same time. */
-export async function ensureEntryPoint(ctx: Context, zone: string): Promise<EntryPoint> {
-  const found = await readEntryPoint(ctx, zone);
+/** Returns an entry point, creating it if necessary. Works even if someone else creates it at the same time. */
+export async function ensureEntryPoint(ctx: Context, address: EntryPointAddress): Promise<EntryPoint> {
+  const found = await readEntryPoint(ctx, address);
   if (found !== undefined) return found;
-  ctx.forget(cacheKey(zone));
-  const path = zoneRulesetsPath(zone);
+  ctx.forget(entryPointPath(address));
+  const path = rulesetsPath(address);
+  const kind = address.kind === "zone" ? "zone" : "root"; // Cloudflare's kind for an account's entry point.
   try {
     return await ctx.createOnce({
       path,
       id: ({ id }: EntryPoint) => id,
-      what: `the entry point ruleset for the managed rules of zone ${zone}`,
+      what: `the entry point ruleset for the managed rules of ${scopeName(address)}`,
       send: () =>
         ctx.api.post(path, {
-          what: `Creating the entry point ruleset for the managed rules of zone ${zone}`,
+          what: `Creating the entry point ruleset for the managed rules of ${scopeName(address)}`,
           schema: entryPoint,
-          body: { name: "zone", kind: "zone", phase: PHASE, rules: [] },
+          body: { name: kind, kind, phase: address.phase, rules: [] },
           advice,
+          ...entitledTo(address),
         }),
-      list: async () => [await readEntryPoint(ctx, zone)].filter((found) => found !== undefined),
+      list: async () => [await readEntryPoint(ctx, address)].filter((found) => found !== undefined),
     });
   } catch (error) {
     if (!(error instanceof ApiError) || !error.hasCode(ENTRY_POINT_EXISTS)) throw error;
     const existing = await ctx.pollUntil(
-      () => readEntryPoint(ctx, zone),
+      () => readEntryPoint(ctx, address),
       (found) => found !== undefined,
       5,
     );
@@ -93,15 +111,15 @@ interface Added {
   readonly entryPoint: EntryPoint;
 }
 
-/** Writes a zone's entry point rule by rule. */
+/** Writes an entry point rule by rule. */
 export class RuleWriter {
   readonly ctx: Context;
-  readonly zone: string;
+  readonly address: EntryPointAddress;
   #now: EntryPoint;
 
-  constructor(ctx: Context, zone: string, found: EntryPoint) {
+  constructor(ctx: Context, address: EntryPointAddress, found: EntryPoint) {
     this.ctx = ctx;
-    this.zone = zone;
+    this.address = address;
     this.#now = found;
   }
 
@@ -111,13 +129,13 @@ export class RuleWriter {
   }
 
   get #path(): string {
-    return `${zoneRulesetsPath(this.zone)}/${this.#now.id}/rules`;
+    return `${rulesetsPath(this.address)}/${this.#now.id}/rules`;
   }
 
   /** Adds a rule. If the response doesn't arrive, the rule is found by its ref. */
   async add(ref: string, body: JsonObject): Promise<ZoneRule> {
-    const { ctx, zone } = this;
-    ctx.forget(cacheKey(zone));
+    const { ctx, address } = this;
+    ctx.forget(entryPointPath(address));
     const path = this.#path;
     const added = (found: EntryPoint | undefined): Added[] =>
       (found?.rules ?? []).flatMap((rule) =>
@@ -128,10 +146,10 @@ export class RuleWriter {
       path,
       id: ({ rule }) => rule.id,
       send: async () => {
-        const what = `Adding rule ${JSON.stringify(ref)} to the managed rules of zone ${zone}`;
+        const what = `Adding rule ${JSON.stringify(ref)} to the managed rules of ${scopeName(address)}`;
         return added(await ctx.api.post(path, { what, schema: entryPoint, body, advice }))[0];
       },
-      list: async () => added(await readEntryPoint(ctx, zone)),
+      list: async () => added(await readEntryPoint(ctx, address)),
     });
     this.#now = object.entryPoint;
     return object.rule;
@@ -139,9 +157,9 @@ export class RuleWriter {
 
   /** Replaces a rule's definition, and its position if the body has one. Repeating it is safe. */
   async change({ id }: Pick<ZoneRule, "id">, body: JsonObject): Promise<void> {
-    const { ctx, zone } = this;
-    ctx.forget(cacheKey(zone));
-    const what = `Changing rule ${id} in zone ${zone}`;
+    const { ctx, address } = this;
+    ctx.forget(entryPointPath(address));
+    const what = `Changing rule ${id} in ${scopeName(address)}`;
     const options = { what, body, schema: entryPoint, repeatable: true, advice };
     const { result } = await ctx.api.send("PATCH", `${this.#path}/${id}`, options);
     this.#now = result;
@@ -149,9 +167,9 @@ export class RuleWriter {
 
   /** Deletes a rule, unless it no longer exists. */
   async remove({ id }: Pick<ZoneRule, "id">): Promise<void> {
-    const { ctx, zone } = this;
-    ctx.forget(cacheKey(zone));
-    const what = `Deleting rule ${id} in zone ${zone}`;
+    const { ctx, address } = this;
+    ctx.forget(entryPointPath(address));
+    const what = `Deleting rule ${id} in ${scopeName(address)}`;
     const schema = entryPoint.nullable().catch(null);
     const answer = await unlessAbsent(() => ctx.api.delete(`${this.#path}/${id}`, { what, schema }));
     this.#now = answer ?? { ...this.#now, rules: this.#now.rules.filter((rule) => rule.id !== id) };
@@ -162,7 +180,7 @@ export function findByRef(found: EntryPoint | undefined, ref: string): ZoneRule 
   return found?.rules.find((rule) => rule.ref === ref);
 }
 
-/** An enabled rule of a zone that executes a managed ruleset. */
+/** An enabled rule of an entry point that executes a managed ruleset. */
 export interface OtherManagedRule {
   /** The rule's ID. */
   readonly ruleId: string;
@@ -174,7 +192,7 @@ export interface OtherManagedRule {
   readonly description: string;
 }
 
-/** Finds the zone's enabled rules that execute a managed ruleset, except the rule with the ID `own`. */
+/** Finds an entry point's enabled rules that execute a managed ruleset, except the rule with the ID `own`. */
 export function otherManagedRules(
   { isSecret }: Pick<Context, "isSecret">,
   found: EntryPoint | undefined,
@@ -194,12 +212,21 @@ export function otherManagedRules(
   );
 }
 
+/** The option of a request that says what a plan may lack. */
+const entitledTo = ({ kind }: Scope): Pick<RequestOptions<unknown>, "entitlement"> =>
+  kind === "zone" ? {} : { entitlement: "managed rules of an account, which need an Enterprise plan" };
+
+/** The error code for "not entitled". Cloudflare documents a phase, and returns it for a ruleset, too. */
+const NOT_ENTITLED = 50002;
+
 const advice: NonNullable<RequestOptions<unknown>["advice"]> = ({ status, errors }) => {
+  if (errors.some(({ code }) => code === NOT_ENTITLED))
+    return "Your Cloudflare plan may not include this ruleset. An account's rules need an Enterprise plan, and sensitive data detection an add-on.";
   if (status === 404)
     return "If the rule was deleted outside this program, run `pulumi refresh`; the next `pulumi up` creates it again.";
   if (status !== 400) return undefined;
   if (errors.some(({ pointer }) => pointer?.endsWith("/ref") === true))
-    return "Another rule in the zone has this ref. Change the resource's ref, or delete that rule.";
+    return "Another rule has this ref. Change the resource's ref, or delete that rule.";
   return errors.some(({ pointer }) => pointer?.endsWith("/expression") === true)
     ? "Check the expression in the dashboard's expression editor."
     : "Your Cloudflare plan may not include this ruleset, or the ruleset may have changed. Run `pulumi preview`, which checks tags, rules and actions.";

@@ -1,11 +1,12 @@
 import { isAbsent } from "../api/errors";
+import { scopeName, type Scope } from "../runtime/composite-id";
 import type { Context } from "../runtime/lifecycle";
 import { omitAbsent, sameJson, type JsonObject } from "../basics/json";
 import { readZoneDetails } from "../api/zone";
 import { snapshotOf } from "./adoption";
 import type { DeclaredOverrides } from "./arguments";
 import { outputsOf, tagsOf } from "./deployment";
-import { readEntryPoint } from "./entry-point";
+import { readEntryPoint, type EntryPointAddress } from "./entry-point";
 import { ownExceptions } from "./exceptions";
 import { findManagedRuleset, managedRulesetsOf, UnknownRulesetError } from "./managed";
 import {
@@ -20,13 +21,20 @@ import {
 import { REF_PREFIX } from "./refs";
 import { namesIn, skipArgument, type DeclaredSkip } from "./skip";
 import { validate } from "./validate";
-import type { EntryPoint, ManagedRuleset, ManagedRulesetInfo, Overrides, ZoneRule } from "./wire";
+import {
+  PHASES,
+  type EntryPoint,
+  type ManagedRuleset,
+  type ManagedRulesetInfo,
+  type Overrides,
+  type ZoneRule,
+} from "./wire";
 
 /** Converts existing deployments of managed rulesets to declarations. */
 
-/** A zone's rule that executes a managed ruleset, and what's needed to convert it to a declaration. */
-export interface DeploymentOnZone {
-  readonly zone: string;
+/** A rule that executes a managed ruleset, and what's needed to convert it to a declaration. */
+export interface ExistingRule {
+  readonly address: EntryPointAddress;
   /** The ID of the account that owns the rulesets. */
   readonly account: string;
   readonly found: EntryPoint;
@@ -41,7 +49,7 @@ export interface DeploymentOnZone {
 const NOTHING_SECRET = { isSecret: () => false, noteUnmanaged: () => undefined };
 
 /** Returns the outputs that a create would record if it adopted the rule. A destroy restores such a rule. */
-export function existingDeployment({ zone, account, found, rulesets, rule, managed }: DeploymentOnZone): {
+export function existingDeployment({ address, account, found, rulesets, rule, managed }: ExistingRule): {
   readonly outputs: JsonObject;
   /** The skip rules in front of the rule that can be declared as its exceptions. */
   readonly inFront: readonly ZoneRule[];
@@ -57,8 +65,9 @@ export function existingDeployment({ zone, account, found, rulesets, rule, manag
   const exceptions = inFront.flatMap((each) => exceptionArgument(each, managed.id, nameOf));
   const named = new Set(exceptions.flatMap(({ skip }) => namesIn(skip)));
   const outputs = {
-    zoneId: zone,
+    ...(address.kind === "zone" ? { zoneId: address.id } : {}),
     accountId: account,
+    ...(address.phase === PHASES[0] ? {} : { phase: address.phase }),
     ruleset: name === undefined ? { id: managed.id } : { name },
     ...(exceptions.length === 0 ? {} : { exceptions }),
     expression: rule.expression,
@@ -82,40 +91,57 @@ export function existingDeployment({ zone, account, found, rulesets, rule, manag
 }
 
 /**
- * Reads one of a zone's rules and returns it as outputs. Undefined if the zone has no such rule.
+ * Reads a rule of a zone or account, in whichever phase it is, and returns it as outputs. Undefined if there's no such
+ * rule.
  *
  * @throws Error if it doesn't execute a managed ruleset, or the zone's account is unknown.
  */
 export async function readDeployment(
   ctx: Context,
-  zone: string,
+  scope: Scope,
   id: string,
 ): Promise<JsonObject | undefined> {
-  const found = await readEntryPoint(ctx, zone);
-  const rule = found?.rules.find((each) => each.id === id);
-  if (found === undefined || rule === undefined) return undefined;
-  const { deploys, action } = rule;
+  for (const phase of PHASES) {
+    const address = { ...scope, phase };
+    const found = await readEntryPoint(ctx, address);
+    const rule = found?.rules.find((each) => each.id === id);
+    if (found !== undefined && rule !== undefined) return await readRuleIn(ctx, address, found, rule);
+  }
+  return undefined;
+}
+
+async function readRuleIn(
+  ctx: Context,
+  address: EntryPointAddress,
+  found: EntryPoint,
+  rule: ZoneRule,
+): Promise<JsonObject> {
+  const { id, deploys, action } = rule;
+  const where = scopeName(address);
   if (deploys === undefined)
     throw new Error(
-      `Rule ${id} in zone ${zone} has the action ${JSON.stringify(action)}, but only rules that execute a managed ruleset can be read. Use the ID of such a rule.`,
+      `Rule ${id} in ${where} has the action ${JSON.stringify(action)}, but only rules that execute a managed ruleset can be read. Use the ID of such a rule.`,
     );
   // The setting may name another of the user's accounts.
-  const account = (await readZoneDetails(ctx.api, zone)).accountId ?? ctx.settings.accountId;
+  const account =
+    address.kind === "account"
+      ? address.id
+      : ((await readZoneDetails(ctx.api, address.id)).accountId ?? ctx.settings.accountId);
   if (account === undefined)
     throw new Error(
-      `The managed rulesets in zone ${zone} belong to the zone's account, and the token can't read the account's ID. Give the token Zone Read, or set edgeguard:accountId.`,
+      `The managed rulesets in ${where} belong to the zone's account, and the token can't read the account's ID. Give the token Zone Read, or set edgeguard:accountId.`,
     );
-  const ofAccount = async (): Promise<Pick<DeploymentOnZone, "managed" | "rulesets">> => ({
+  const ofAccount = async (): Promise<Pick<ExistingRule, "managed" | "rulesets">> => ({
     managed: await findManagedRuleset(ctx, account, { id: deploys.rulesetId }, deploys.version),
     rulesets: await managedRulesetsOf(ctx, account),
   });
   try {
-    return existingDeployment({ zone, account, found, rule, ...(await ofAccount()) }).outputs;
+    return existingDeployment({ address, account, found, rule, ...(await ofAccount()) }).outputs;
   } catch (error) {
     if (!isAbsent(error) && !(error instanceof UnknownRulesetError)) throw error;
     // The rule exists, so this isn't the answer for one that's missing.
     throw new Error(
-      `Rule ${id} in zone ${zone} executes the managed ruleset ${deploys.rulesetId}, which can't be read in account ${account}: ${error.message} If the zone belongs to another account, give the token Zone Read, or set edgeguard:accountId to that account.`,
+      `Rule ${id} in ${where} executes the managed ruleset ${deploys.rulesetId}, which can't be read in account ${account}: ${error.message} If the zone belongs to another account, give the token Zone Read, or set edgeguard:accountId to that account.`,
       { cause: error },
     );
   }

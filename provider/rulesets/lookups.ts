@@ -1,7 +1,7 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { ID } from "../runtime/fields";
 import * as declared from "./arguments";
-import { readEntryPoint } from "./entry-point";
+import { entryPointOf, readEntryPoint } from "./entry-point";
 import { explain, type ExecutedRuleset, type ZoneExplanation } from "./explain";
 import { findManagedRuleset, listManagedRulesets, UnknownRulesetError } from "./managed";
 import { versionToCompare } from "./version-changes";
@@ -145,7 +145,7 @@ function summarizeTags(rules: readonly ManagedRule[]): TagSummary[] {
 const zoneRules = lookup<ZoneArgs, ZoneEntryPoint | undefined>("getZoneManagedRules")(
   { zoneId: ID.zone },
   async (host, { zoneId }) => {
-    const found = await readEntryPoint(host, zoneId);
+    const found = await readEntryPoint(host, entryPointOf({ zoneId }));
     const stateOf = (rule: ZoneRule): ZoneRuleState => omit({ ...rule }, ["raw"]) as unknown as ZoneRuleState; // `omit` loses the types.
     return found === undefined ? undefined : { ...found, rules: found.rules.map(stateOf) };
   },
@@ -188,7 +188,7 @@ export interface ExplainZoneArgs extends ZoneArgs {
 const zoneExplanation = lookup<ExplainZoneArgs, ZoneExplanation>("explainZone", { ofAccount: true })(
   { zoneId: ID.zone, accountId: ID.account },
   async (host, { zoneId, accountId }, form) => {
-    const found = await readEntryPoint(host, zoneId);
+    const found = await readEntryPoint(host, entryPointOf({ zoneId }));
     const ctx = host.context(form);
     const known = new Map<ZoneRule, ExecutedRuleset>();
     for (const rule of found?.rules ?? []) {

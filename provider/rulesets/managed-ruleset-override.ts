@@ -1,7 +1,7 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { expression, expressionWarning, isSameExpression } from "../rules-language/argument";
-import { CompositeId } from "../runtime/composite-id";
+import { CompositeId, scopeName, scopeOf } from "../runtime/composite-id";
 import { ID, adopt, type Adopt, type LiteralUnion } from "../runtime/fields";
 import type { Adopted } from "../runtime/adopted";
 import type { Context, Findings } from "../runtime/lifecycle";
@@ -46,6 +46,9 @@ import {
 } from "./version-changes";
 import {
   ensureEntryPoint,
+  entryPointOf,
+  entryPointPath,
+  isSameEntryPoint,
   otherManagedRules,
   readEntryPoint,
   readWithRule,
@@ -80,11 +83,12 @@ import { defaultRef, REF_PREFIX, unfinishedRef } from "./refs";
 import { reconcileRule, currentRule, removeOrRestore } from "./reconcile";
 import { asDeclared } from "./skip";
 import { newlySkippedByOthers, OTHER_SKIPS, otherSkipRules, type ExplainedException } from "./skip-rules";
-import { unmanagedOf, type ZoneRule } from "./wire";
+import { unmanagedOf, type Phase, type ZoneRule } from "./wire";
 
 const args = z.object({
-  zoneId: ID.zone,
+  zoneId: ID.zone.exactOptional(),
   accountId: ID.account,
+  phase: declared.phase.exactOptional(),
   ruleset: declared.ruleset,
   version: declared.version.exactOptional(),
   expression: expression.default("true"),
@@ -111,12 +115,15 @@ type OverrideState = OverrideArgs & Computed;
  */
 const recordedArgs = (olds: JsonObject): OverrideArgs | undefined => args.safeParse(olds).data;
 
+/** The arguments that say in which entry point the rule is. */
+const LOCATION = args.pick({ zoneId: true, accountId: true, phase: true });
+
 /** Two resources are identical if these arguments are equal. */
 const COMPARED_ARGS = args.omit({ accountId: true, ref: true, position: true, adopt: true, onDestroy: true });
 
 export const managedRulesetOverride = defineResource({
   type: "ManagedRulesetOverride",
-  compositeId: new CompositeId(["<zone ID>/<rule ID>"]),
+  compositeId: new CompositeId(["<zone ID>/<rule ID>", "account/<account ID>/<rule ID>"]),
   importedWith: "--only rulesets",
   schemaVersion: 1,
   upgrades: {},
@@ -150,25 +157,46 @@ export const managedRulesetOverride = defineResource({
       );
     },
   },
-  replaceOn: ["zoneId"],
+  replaceOn: ["zoneId", "accountId", "phase"],
+  // A zone's rule stays where it is.
+  keptOn: (key, { zoneId }) => key === "accountId" && zoneId !== undefined,
   ofAccount: true,
   named: (about) => ({ ref: defaultRef(about) }),
   claims: [
     {
-      by: ["zoneId", "ref"],
-      of: ({ zoneId, ref }) => [
+      by: ["zoneId", "accountId", "phase", "ref"],
+      of: ({ ref, ...where }) => [
         {
-          key: `${zoneId} ${ref}`,
-          clash: `have the same ref ${JSON.stringify(ref)} in zone ${zoneId}. Change one of the refs`,
+          key: `${entryPointPath(entryPointOf(where))} ${ref}`,
+          clash: `have the same ref ${JSON.stringify(ref)} in ${scopeName(scopeOf(where))}. Change one of the refs`,
         },
       ],
     },
   ],
   lostOnHandOver:
     "If the rule was adopted, its original settings are no longer known, and a destroy will restore the current ones. An alias would have preserved the original ones.",
-  lock: ({ zoneId }) => LOCK.managedRules(zoneId),
+  lock: (args) => LOCK.managedRules(scopeName(scopeOf(args))),
 
   rules: [
+    {
+      needs: ["zoneId", "expression", "exceptions"],
+      check: ({ zoneId, expression, exceptions = [] }) => {
+        const property = zoneId === undefined ? declared.notOfEnterprise(expression, exceptions) : undefined;
+        const reason =
+          'must end with `and cf.zone.plan eq "ENT"`, because without zoneId, the rule is deployed in the account, for its Enterprise zones. Put the rest in parentheses, or set zoneId to deploy it in one zone';
+        return property === undefined ? undefined : { property, reason };
+      },
+    },
+    {
+      needs: ["phase", "matchedData"],
+      check: ({ phase, matchedData }) =>
+        phase === undefined || matchedData === undefined
+          ? undefined
+          : {
+              property: "matchedData",
+              reason: "only requests have payload logging. Remove it from a rule for responses",
+            },
+    },
     { needs: ["owasp", "categories"], check: (known) => contradictions(known)[0] },
     {
       needs: ["position", "ref"],
@@ -214,7 +242,7 @@ export const managedRulesetOverride = defineResource({
 
   // The recorded IDs stay even if a live check isn't possible. A saved plan leaves them open if the update adds others.
   derive({ ctx, args, olds, given }) {
-    declaredDeployments(ctx).set(`${args.zoneId} ${args.ref}`, args);
+    declaredDeployments(ctx).set(`${entryPointPath(entryPointOf(args))} ${args.ref}`, args);
     const isOpen = given[HIDDEN.savedPlan] === true && !isWhollyRecorded(args, olds);
     return Promise.resolve({
       computed: { ruleIds: isOpen ? undefined : stillNamed(args, recordedRuleIds(olds)) },
@@ -222,6 +250,9 @@ export const managedRulesetOverride = defineResource({
   },
 
   async live({ ctx, args, olds }) {
+    const { zoneId } = args;
+    const recorded = LOCATION.safeParse(olds).data;
+    const isNew = recorded === undefined || !isSameEntryPoint(recorded, args);
     let prepared: Prepared;
     try {
       prepared = await prepare(ctx, args, recordedRuleIds(olds));
@@ -232,26 +263,25 @@ export const managedRulesetOverride = defineResource({
     }
     const { managed, overrides, ruleIds, unresolved } = prepared;
     if (unresolved.length > 0) {
-      const isUnrecorded = olds["zoneId"] === args.zoneId && !isWhollyRecorded(recordedArgs(olds), olds);
+      const isUnrecorded = !isNew && !isWhollyRecorded(recordedArgs(olds), olds);
       const hint = isUnrecorded
         ? `. If the last update resolved this name without live checks, ${RUN_REFRESH}`
         : "";
       return { failures: unresolved.map((each) => ({ ...each, reason: each.reason + hint })) };
     }
-    const found = await cachedEntryPoint(ctx, args.zoneId);
-    const missing = missingAnchor(args.position, found, args.zoneId);
+    const found = await cachedEntryPoint(ctx, entryPointOf(args));
+    const missing = missingAnchor(args.position, found, scopeOf(args));
     // This is only a warning, because the same update may create that rule first.
     if (missing !== undefined)
       ctx.say.warn(
         `managed ruleset ${JSON.stringify(args.ref)}: ${missing}. The update will fail unless the rule exists by then.`,
       );
-    const isNew = olds["zoneId"] !== args.zoneId;
     const existing = isNew ? await chooseExisting(ctx, args, prepared, found) : undefined;
     const isFree = (id: string | undefined): boolean => id === MANAGED_RULES.FREE_RULESET_ID;
     // A zone that deploys another ruleset already may do so.
     const isKnown = found?.rules.some(({ deploys }) => deploys !== undefined && !isFree(deploys.rulesetId));
-    if (isNew && !isFree(managed.id) && isKnown !== true) {
-      const failures = await notInPlan(ctx, args.zoneId, JSON.stringify(managed.name), MANAGED_RULES.PLANS);
+    if (isNew && zoneId !== undefined && !isFree(managed.id) && isKnown !== true) {
+      const failures = await notInPlan(ctx, zoneId, JSON.stringify(managed.name), MANAGED_RULES.PLANS);
       if (failures.length > 0) return { failures };
     }
     if (isNew && existing === undefined) await warnBeforeMigration(ctx, args);
@@ -261,7 +291,7 @@ export const managedRulesetOverride = defineResource({
     const duplicate = duplicatesOfOtherPrograms(args, prepared, found).find(isOther);
     const executor =
       other === undefined
-        ? duplicate && `rule ${duplicate.id} (${duplicate.ref}) in zone ${args.zoneId}`
+        ? duplicate && `rule ${duplicate.id} (${duplicate.ref}) in ${scopeName(scopeOf(args))}`
         : `${JSON.stringify(other.ref)} of this program`;
     if (executor !== undefined)
       ctx.say.warn(
@@ -316,15 +346,15 @@ export const managedRulesetOverride = defineResource({
 
   async create({ ctx, args, inputs }) {
     const prepared = await prepareForWrite(ctx, args, recordedRuleIds(inputs));
-    const seen = await readEntryPoint(ctx, args.zoneId);
-    placementOf(args.position, seen, args.zoneId); // Throws before anything is created.
-    const rules = new RuleWriter(ctx, args.zoneId, seen ?? (await ensureEntryPoint(ctx, args.zoneId)));
+    const address = entryPointOf(args);
+    const seen = await readEntryPoint(ctx, address);
+    placementOf(args.position, seen, address); // Throws before anything is created.
+    const rules = new RuleWriter(ctx, address, seen ?? (await ensureEntryPoint(ctx, address)));
     const existing = await chooseExisting(ctx, args, prepared, rules.now);
     if (existing !== undefined) return await takeOver(rules, args, prepared, existing);
 
     const wanted = desiredRule(args, prepared);
-    const position =
-      args.position === "last" ? undefined : placementOf(args.position, rules.now, args.zoneId);
+    const position = args.position === "last" ? undefined : placementOf(args.position, rules.now, address);
     // The rule is enabled only once its exceptions exist, so that it never blocks what they except. Until then, its ref
     // tells the next run that it isn't finished.
     const first =
@@ -338,7 +368,7 @@ export const managedRulesetOverride = defineResource({
   },
 
   async read({ ctx, state }) {
-    const owned = await readWithRule(ctx, state.zoneId, state.entryPointId, (found) =>
+    const owned = await readWithRule(ctx, entryPointOf(state), state.entryPointId, (found) =>
       findOwnRule(found, state),
     );
     if (owned === undefined) return undefined;
@@ -390,18 +420,19 @@ export const managedRulesetOverride = defineResource({
   },
 
   async existing({ ctx, address: { scope, id } }) {
-    const outputs = await readDeployment(ctx, scope.id, id);
+    const outputs = await readDeployment(ctx, scope, id);
     return outputs && { id, outputs };
   },
 
   async update({ ctx, state, args, inputs }) {
     const recorded = mergeRuleIds(state.ruleIds ?? {}, recordedRuleIds(inputs));
     const prepared = await prepareForWrite(ctx, args, recorded);
-    const found = await readEntryPoint(ctx, args.zoneId);
+    const address = entryPointOf(args);
+    const found = await readEntryPoint(ctx, address);
     const rule = findOwnRule(found, state);
     if (found === undefined || rule === undefined) {
       throw new Error(
-        `Rule ${state.ruleId} in zone ${args.zoneId} no longer exists. If it was deleted outside this program, run \`pulumi refresh\`; the next \`pulumi up\` creates it again.`,
+        `Rule ${state.ruleId} in ${scopeName(address)} no longer exists. If it was deleted outside this program, run \`pulumi refresh\`; the next \`pulumi up\` creates it again.`,
       );
     }
     const wanted = {
@@ -413,7 +444,7 @@ export const managedRulesetOverride = defineResource({
       !sameJson(state.position, args.position) && !isSamePlace(state.position, args.position, found, rule);
     const isOnWrongSide = positionOnWrongSide(args.position, found, rule) !== undefined;
     const placing = isNewPosition ? "new position" : isOnWrongSide ? "wrong side" : "none";
-    const rules = new RuleWriter(ctx, args.zoneId, found);
+    const rules = new RuleWriter(ctx, address, found);
     const adopted = exceptionIds(state);
     await reconcileRule(rules, args, prepared, { rule, wanted, adopted, formerRef: state.ref, placing });
     const outputs = outputsOf(ctx, rules.now, currentRule(rules.now, rule), { ...prepared, adopted });
@@ -422,27 +453,28 @@ export const managedRulesetOverride = defineResource({
   },
 
   async delete({ ctx, state }) {
-    const { zoneId } = state;
+    const address = entryPointOf(state);
+    const where = scopeName(address);
     const mode = state.onDestroy ?? (state.previous === undefined ? "remove" : "restore");
     if (mode === "keep") {
-      ctx.say.info(`Rule ${state.ruleId} in zone ${zoneId} stays as it is (onDestroy: "keep").`);
+      ctx.say.info(`Rule ${state.ruleId} in ${where} stays as it is (onDestroy: "keep").`);
       return;
     }
-    const found = await readEntryPoint(ctx, zoneId);
+    const found = await readEntryPoint(ctx, address);
     if (found === undefined) return;
     const rule = findOwnRule(found, state);
     const whyKept = rule === undefined ? undefined : otherOwner(ctx, state, rule);
     if (whyKept !== undefined) {
-      ctx.say.info(`Rule ${rule?.id} in zone ${zoneId} is kept: ${whyKept}`);
+      ctx.say.info(`Rule ${rule?.id} in ${where} is kept: ${whyKept}`);
       return;
     }
-    const rules = new RuleWriter(ctx, zoneId, found);
+    const rules = new RuleWriter(ctx, address, found);
     // The rule is deleted before its exceptions, so that it never blocks what they except.
     if (rule !== undefined) await removeOrRestore(rules, state, rule, mode);
     const adopted = exceptionIds(state);
     await removeExceptions(rules, { ref: state.ref, adopted }, mode === "restore" ? adopted : []);
-    if (otherManagedRules(ctx, rules.now).length === 0) {
-      ctx.say.warn(`zone ${zoneId} now runs no managed ruleset: none of its enabled rules executes one.`);
+    if (state.phase === undefined && otherManagedRules(ctx, rules.now).length === 0) {
+      ctx.say.warn(`${where} now runs no managed ruleset: none of its enabled rules executes one.`);
     }
   },
 });
@@ -450,15 +482,22 @@ export const managedRulesetOverride = defineResource({
 /** The arguments of a `ManagedRulesetOverride`. */
 export interface ManagedRulesetOverrideArgs {
   /**
-   * The ID of the zone to deploy the ruleset to (32 hex digits). Changing it replaces the rule, and `onDestroy`
-   * decides what happens to the rule in the old zone.
+   * The ID of the zone to deploy the ruleset to (32 hex digits). Without it, the ruleset is deployed in the account,
+   * for all of the account's Enterprise zones that `expression` selects; that requires an Enterprise plan. Changing it
+   * replaces the rule, and `onDestroy` decides what happens to the old one.
    */
-  readonly zoneId: pulumi.Input<string>;
+  readonly zoneId?: pulumi.Input<string>;
   /**
    * The ID of the account that owns the managed ruleset (32 hex digits). By default, the setting `edgeguard:accountId`,
-   * or `CLOUDFLARE_ACCOUNT_ID`. Changing it writes nothing.
+   * or `CLOUDFLARE_ACCOUNT_ID`. Changing it replaces the rule if it's deployed in the account; a zone's rule stays.
    */
   readonly accountId?: pulumi.Input<string>;
+  /**
+   * The phase of the ruleset: `"http_request_firewall_managed"`, or `"http_response_firewall_managed"` for Cloudflare
+   * Sensitive Data Detection, which looks at responses and only logs. Changing it replaces the rule.
+   * @defaultValue `"http_request_firewall_managed"`
+   */
+  readonly phase?: pulumi.Input<LiteralUnion<Phase>>;
   /**
    * The managed ruleset: `{ name }`, `{ id }`, or either one as a string. The preview fails if the account doesn't have
    * it. Updates in place. If it changes, the same rule executes another ruleset.
@@ -483,6 +522,8 @@ export interface ManagedRulesetOverrideArgs {
   readonly version?: pulumi.Input<string>;
   /**
    * The requests that the ruleset inspects, in Cloudflare's Rules language, such as `http.host eq "www.example.com"`.
+   * Without `zoneId`, it has to end with `and cf.zone.plan eq "ENT"`, as in
+   * `(cf.zone.name in {"shop.example" "blog.example"}) and cf.zone.plan eq "ENT"`, and so do those of `exceptions`.
    * At most 4,096 characters. An expression that Cloudflare can't parse fails the preview, and the message says where
    * the mistake is. A field or function that this version doesn't know causes a warning. Differences in notation
    * (whitespace, `==` for `eq`) don't count as changes. The default selects all requests. Updates in place.
@@ -500,7 +541,7 @@ export interface ManagedRulesetOverrideArgs {
    */
   readonly enabled?: pulumi.Input<boolean>;
   /**
-   * The rule's ref, which identifies it in the zone. Two resources of a program can't share one. A default ref longer
+   * The rule's ref, which identifies it in its entry point. Two resources of a program can't share one. A default ref longer
    * than 120 characters becomes `edgeguard/` and a digest. Updates in place.
    *
    * If a rule with this ref exists, `adopt` decides whether a new resource adopts it: by default, only if it matches the
@@ -513,7 +554,7 @@ export interface ManagedRulesetOverrideArgs {
    */
   readonly ref?: pulumi.Input<string>;
   /**
-   * The rule's position among the zone's managed rules: `"first"`, `"last"`, `{ before: ref }` or `{ after: ref }`.
+   * The rule's position among the managed rules of the zone or account: `"first"`, `"last"`, `{ before: ref }` or `{ after: ref }`.
    * Earlier rules run first. If the other rule has no ref, use its ID. By default, a new rule is added last. The
    * position is applied when the rule is created and when this argument changes, but not if the other rule only got
    * another ref. After that, a rule on the wrong side
@@ -572,7 +613,7 @@ export interface ManagedRulesetOverrideArgs {
    */
   readonly exceptions?: pulumi.Input<readonly pulumi.Input<declared.ExceptionArgs>[]>;
   /**
-   * What to do if the zone already has a rule with the declared ref, or one that executes the same ruleset with the
+   * What to do if the zone or account already has a rule with the declared ref, or one that executes the same ruleset with the
    * same expression. A second rule would run the ruleset twice. `"ifEqual"` adopts the rule if it matches the program.
    * `"takeOver"` adopts it and changes what differs. `"never"` always fails, even if an earlier run of this resource
    * left the rule behind. It's an error if there are several such rules. Changing it writes nothing.
@@ -588,18 +629,22 @@ export interface ManagedRulesetOverrideArgs {
 }
 
 /**
- * Deploys a managed ruleset to a zone, with overrides and exceptions.
+ * Deploys a managed ruleset to a zone, or to many zones of an account, with overrides and exceptions.
  *
- * The resource owns one execute rule of the zone's entry point ruleset, and the skip rules of its exceptions. Each
- * request writes a single rule and the entry point is never replaced, so all other rules in the zone keep their IDs,
- * order and content, no matter who created them.
+ * The resource owns one execute rule of an entry point ruleset, and the skip rules of its exceptions. Each request writes
+ * a single rule and the entry point is never replaced, so all other rules keep their IDs, order and content, no matter
+ * who created them.
+ *
+ * An account's rules run before those of its zones, and its exceptions have no effect on them: a ruleset that both deploy
+ * runs twice.
  *
  * In a zone that can still migrate from the previous WAF, migrate first: the migration's exceptions come after the rules
  * that the zone has, and have no effect on them. The preview of a new deployment warns about it.
  *
  * Token permissions: Zone WAF Read and Account Rulesets Read to preview and refresh; Zone WAF Write and Account
  * Rulesets Read to update and destroy. With Zone Read, the preview of a create fails if the zone's plan doesn't include
- * the ruleset. With Analytics Read, the preview of a change counts the firewall events that it concerns.
+ * the ruleset. With Analytics Read, the preview of a change counts the firewall events that it concerns. Without `zoneId`,
+ * an update needs Account Rulesets Write, and nothing of Zone WAF.
  *
  * @example
  * OWASP Core Ruleset at paranoia level 2, with an exception for webhooks
@@ -657,13 +702,37 @@ export interface ManagedRulesetOverrideArgs {
  *   ],
  * });
  * ```
+ * @example
+ * One deployment for many zones of an account
+ * ```ts
+ * import { ManagedRulesetOverride } from "pulumi-edgeguard";
+ *
+ * new ManagedRulesetOverride("everywhere", {
+ *   accountId: "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1",
+ *   ruleset: "Cloudflare Managed Ruleset",
+ *   expression: '(cf.zone.name ne "legacy.example") and cf.zone.plan eq "ENT"',
+ * });
+ * ```
+ * @example
+ * Sensitive data in responses
+ * ```ts
+ * import { ManagedRulesetOverride } from "pulumi-edgeguard";
+ *
+ * new ManagedRulesetOverride("leaks", {
+ *   zoneId: "0da42c8d2132a9ddaf714f9e7c920711",
+ *   accountId: "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1",
+ *   phase: "http_response_firewall_managed",
+ *   ruleset: "Cloudflare Sensitive Data Detection",
+ * });
+ * ```
  * @destroy Deletes the rule and its exceptions, or puts an adopted rule back as it was found, depending on `onDestroy`.
- * Warns if the zone then runs no managed ruleset.
+ * Warns if the zone or account then runs no managed ruleset.
  * @importing
  * `edgeguard import --zone <zone ID> --only rulesets` writes a program and a file for `pulumi import` with every
- * deployment of the zone. The resource's ID is the ID of its execute rule.
+ * deployment of the zone, and with `--account <account ID>`, those of the account. The resource's ID is the ID of its
+ * execute rule.
  * @reading
- * The rule's exceptions are read with it. The account is the one that owns the zone, and finding it requires Zone Read.
+ * The rule's exceptions are read with it. A zone's account is the one that owns the zone, and finding it requires Zone Read.
  * Without that permission, the setting `edgeguard:accountId` is used.
  * @throws If the account doesn't have the ruleset or the version, or the ruleset doesn't have a tag or a rule.
  * @throws If a rule's name matches no rule or several, or two overrides name the same rule.
@@ -673,9 +742,13 @@ export interface ManagedRulesetOverrideArgs {
  * @see https://developers.cloudflare.com/ruleset-engine/managed-rulesets/override-managed-ruleset/
  * @see https://developers.cloudflare.com/waf/managed-rules/reference/owasp-core-ruleset/configure-api/
  * @see https://developers.cloudflare.com/waf/managed-rules/waf-exceptions/
+ * @see https://developers.cloudflare.com/waf/account/managed-rulesets/
+ * @see https://developers.cloudflare.com/waf/managed-rules/reference/sensitive-data-detection/
  * @see `GET /zones/{zone_id}/rulesets/phases/{ruleset_phase}/entrypoint`
+ * @see `GET /accounts/{account_id}/rulesets/phases/{ruleset_phase}/entrypoint`
  * @see `GET /accounts/{account_id}/rulesets/{ruleset_id}/versions/{ruleset_version}`
  * @see `POST /zones/{zone_id}/rulesets/{ruleset_id}/rules`
+ * @see `POST /accounts/{account_id}/rulesets/{ruleset_id}/rules`
  * @see `PATCH /zones/{zone_id}/rulesets/{ruleset_id}/rules/{rule_id}`
  * @see `DELETE /zones/{zone_id}/rulesets/{ruleset_id}/rules/{rule_id}`
  */
@@ -684,17 +757,17 @@ export class ManagedRulesetOverride extends managedRulesetOverride.base<ManagedR
   declare readonly ref: pulumi.Output<string>;
   /** The settings of the OWASP Core Ruleset, with the score threshold as a number. */
   declare readonly owasp: pulumi.Output<declared.Owasp | undefined>;
-  /** The ID of the rule in the zone's entry point ruleset. */
+  /** The ID of the rule in its entry point ruleset. */
   declare readonly ruleId: pulumi.Output<string>;
   /** The rule's own ref, for use in another rule's `position`. It differs from `ref` if the rule was adopted. */
   declare readonly ruleRef: pulumi.Output<string>;
-  /** The ID of the zone's entry point ruleset. */
+  /** The ID of the entry point ruleset of the zone or account. */
   declare readonly entryPointId: pulumi.Output<string>;
   /** The ID of the managed ruleset. */
   declare readonly rulesetId: pulumi.Output<string>;
   /** The version in use at the last update or refresh, even if `"latest"` is declared. */
   declare readonly rulesetVersion: pulumi.Output<string>;
-  /** The zone's other enabled rules that executed a managed ruleset at the last update or refresh. */
+  /** The other enabled rules of the zone or account that executed a managed ruleset at the last update or refresh. */
   declare readonly otherManagedRules: pulumi.Output<readonly OtherManagedRule[]>;
   /**
    * The enabled skip rules in front of the rule that applied to it at the last update or refresh and that no program
@@ -758,7 +831,7 @@ function identicalDuplicate(args: Declared, other: Declared | undefined): readon
   const whole = (each: Declared): string =>
     canonicalJson({ ...pick({ ...each }, Object.keys(COMPARED_ARGS.shape)), ruleset: "", expression: "" });
   if (other === undefined || whole(other) !== whole(args)) return [];
-  const reason = `is already deployed by ${JSON.stringify(other.ref)} in zone ${args.zoneId}, with identical arguments. Remove one of the two resources`;
+  const reason = `is already deployed by ${JSON.stringify(other.ref)} in ${scopeName(scopeOf(args))}, with identical arguments. Remove one of the two resources`;
   return [{ property: "ruleset", reason }];
 }
 

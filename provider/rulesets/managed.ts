@@ -4,16 +4,15 @@ import { byCursor } from "../api/pages";
 import { MANAGED_RULES } from "../limits/index";
 import type { Context } from "../runtime/lifecycle";
 import { nearest } from "../basics/nearest";
+import { rulesetsPath } from "./entry-point";
 import {
   managedRule,
   managedRuleset,
-  PHASE,
+  PHASES,
   rulesetInfo,
   type ManagedRuleset,
   type ManagedRulesetInfo,
 } from "./wire";
-
-export const accountRulesetsPath = (account: string): string => `/accounts/${account}/rulesets`;
 
 /** A managed ruleset, chosen by ID or by name. */
 export interface RulesetChoice {
@@ -32,7 +31,7 @@ export class UnknownRulesetError extends Error {
   }
 }
 
-/** Returns the managed rulesets that zones of an account can deploy, without their rules. */
+/** Returns the managed rulesets that can be deployed, without their rules. */
 export async function listManagedRulesets(api: EdgeApi, account: string): Promise<ManagedRulesetInfo[]> {
   const found: ManagedRulesetInfo[] = [];
   for await (const ruleset of rulesetsOf(api, account)) if (isDeployable(ruleset)) found.push(ruleset);
@@ -49,7 +48,7 @@ export function rulesetsOf(
   account: string,
   { complete = false }: { readonly complete?: boolean } = {},
 ): AsyncGenerator<ManagedRulesetInfo, void, undefined> {
-  return byCursor(api, accountRulesetsPath(account), {
+  return byCursor(api, rulesetsPath({ kind: "account", id: account }), {
     what: `Listing the rulesets of account ${account}`,
     record: rulesetInfo,
     perPage: MANAGED_RULES.MAX_RULESETS_PER_PAGE,
@@ -65,7 +64,7 @@ export async function readManagedRuleset(
   id: string,
   version = "latest",
 ): Promise<ManagedRuleset> {
-  const path = `${accountRulesetsPath(account)}/${id}`;
+  const path = `${rulesetsPath({ kind: "account", id: account })}/${id}`;
   const what = `Reading ${version === "latest" ? "" : `version ${version} of `}ruleset ${id} in account ${account}`;
   const { info, rules } = await api.get(version === "latest" ? path : `${path}/versions/${version}`, {
     what,
@@ -202,7 +201,7 @@ export async function findManagedRuleset(
   if (!isDeployable(found)) {
     throw new UnknownRulesetError(
       "ruleset.id",
-      `ruleset ${id} has the kind "${found.kind}" and the phase "${found.phase}"; only managed rulesets in the phase "${PHASE}" can be deployed`,
+      `ruleset ${id} has the kind "${found.kind}" and the phase "${found.phase}"; only managed rulesets in the phases ${PHASES.map((phase) => JSON.stringify(phase)).join(" and ")} can be deployed`,
     );
   }
   if (version === "latest" || version === found.version) return found;
@@ -246,5 +245,5 @@ function idByName(
 
 /** Whether a ruleset can be deployed. The response may leave out kind and phase. */
 function isDeployable({ kind, phase }: ManagedRulesetInfo): boolean {
-  return (kind === "" || kind === "managed") && (phase === "" || phase === PHASE);
+  return (kind === "" || kind === "managed") && (phase === "" || PHASES.some((each) => each === phase));
 }

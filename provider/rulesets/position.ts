@@ -1,4 +1,5 @@
 import { nearest } from "../basics/nearest";
+import { scopeName, type Scope } from "../runtime/composite-id";
 import type { Position } from "./arguments";
 import { findByRef } from "./entry-point";
 import type { EntryPoint, ZoneRule } from "./wire";
@@ -34,11 +35,11 @@ export type Placement = { readonly before: string } | { readonly after: string }
 export function placementOf(
   position: Position | undefined,
   found: EntryPoint | undefined,
-  zone: string,
+  scope: Scope,
 ): Placement | undefined {
   if (position === "first") return { before: "" };
   if (position === "last") return { after: "" };
-  const missing = missingAnchor(position, found, zone);
+  const missing = missingAnchor(position, found, scope);
   if (missing !== undefined) throw new Error(`${missing}.`);
   const { side, rule } = anchorOf(position, found) ?? {};
   if (rule === undefined) return undefined;
@@ -108,14 +109,14 @@ export function isForward(placement: Placement, found: EntryPoint, own: ZoneRule
 export function missingAnchor(
   position: Position | undefined,
   found: EntryPoint | undefined,
-  zone: string,
+  scope: Scope,
 ): string | undefined {
   const anchor = anchorOf(position, found);
   if (anchor === undefined || anchor.rule !== undefined) return undefined;
   const refs = (found?.rules ?? []).map(({ ref }) => ref);
   const near = nearest(anchor.ref, refs);
   const hint = near === undefined ? "" : ` (did you mean ${JSON.stringify(near)}?)`;
-  return `position.${anchor.side}: zone ${zone} has no managed rule with the ref ${JSON.stringify(anchor.ref)}${hint}`;
+  return `position.${anchor.side}: ${scopeName(scope)} has no managed rule with the ref ${JSON.stringify(anchor.ref)}${hint}`;
 }
 
 /**

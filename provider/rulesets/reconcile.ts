@@ -45,7 +45,7 @@ export async function reconcileRule(
     directly: placing === "new position",
   });
   const moves = placing !== "none" && !isInDeclaredPlace;
-  const placement = moves ? placementOf(position, rules.now, rules.zone) : undefined;
+  const placement = moves ? placementOf(position, rules.now, rules.address) : undefined;
   // 3. The rule.
   await changeAndMove(rules, deployment, placement, () => {
     const held = currentRule(rules.now, rule);

@@ -4,7 +4,7 @@ import { omitAbsent } from "../basics/json";
 import { pluralize, truncate } from "../basics/words";
 import { RESERVED_REF } from "./refs";
 import { skippedRulesOf } from "./skip";
-import { PHASE, type EntryPoint, type Skip, type ZoneRule } from "./wire";
+import { PHASES, type EntryPoint, type Skip, type ZoneRule } from "./wire";
 
 /** Finds the skip rules in front of a deployment that apply to it. */
 
@@ -75,7 +75,8 @@ export function skippedBy(skips: Skip | undefined, rulesetId: string): "all" | n
   if ("other" in skips) {
     const { ruleset, rulesets, phases } = skips.other;
     const has = (list: unknown, id: string): boolean => Array.isArray(list) && list.includes(id);
-    if (ruleset === "current" || has(rulesets, rulesetId) || has(phases, PHASE)) return "all";
+    if (ruleset === "current" || has(rulesets, rulesetId) || PHASES.some((phase) => has(phases, phase)))
+      return "all";
   }
   return skippedRulesOf(skips, rulesetId)?.length;
 }

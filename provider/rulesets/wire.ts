@@ -5,8 +5,9 @@ import { membersInside } from "../runtime/unmanaged";
 
 /** Types for rules and rulesets, and converters to and from the API's format. */
 
-/** The phase that managed rulesets are deployed in. */
-export const PHASE = "http_request_firewall_managed";
+/** The phases that managed rulesets are deployed in: for requests, which is the default, and for responses. */
+export const PHASES = ["http_request_firewall_managed", "http_response_firewall_managed"] as const;
+export type Phase = (typeof PHASES)[number];
 
 interface Override {
   readonly enabled?: boolean;

@@ -84,7 +84,7 @@ export async function check(
   );
   if (same) Object.assign(inputs, pick(olds, carried));
   // `adopted` stays until the object is replaced.
-  const isReplaced = lifecycle.replaceOn.some((key) => !sameJson(olds[key], inputs[key]));
+  const isReplaced = resource.isReplaced(olds, inputs);
   if (!isReplaced) Object.assign(inputs, pick(olds, [ADOPTED]));
   // 5. Live checks.
   const unknown = resource.argKeys.filter((key) => hasUnknown(inputs[key]));

@@ -6,6 +6,24 @@ export interface Scope {
   readonly id: string;
 }
 
+/** Returns the scope that arguments name: the zone or, without one, the account. */
+export function scopeOf({
+  zoneId,
+  accountId,
+}: {
+  readonly zoneId?: string | undefined;
+  readonly accountId?: string | undefined;
+}): Scope {
+  if (zoneId !== undefined) return { kind: "zone", id: zoneId };
+  if (accountId !== undefined) return { kind: "account", id: accountId };
+  throw new Error("neither zoneId nor accountId is set");
+}
+
+export const scopeName = ({ kind, id }: Scope): string => `${kind} ${id}`;
+
+/** Returns what the API's paths for the scope begin with. */
+export const scopePath = ({ kind, id }: Scope): string => `/${kind}s/${id}`;
+
 /** The address of an existing object. The object's own ID doesn't say which zone or account it belongs to. */
 export interface ObjectAddress {
   readonly scope: Scope;

@@ -27,7 +27,7 @@ export async function diff(
   const changed = changedKeys(resource, olds, news);
   const declared = host.declared.get(resource.fingerprint(news));
   const replaces = changed.filter(
-    (key) => lifecycle.replaceOn.includes(key) && !(declared !== undefined && hasUnknown(news[key])),
+    (key) => resource.replacesOn(key, news) && !(declared !== undefined && hasUnknown(news[key])),
   );
   // If this operation ran no check, no program declares the resource: this is a refresh or destroy. Or the engine is
   // asking whether the resource must be deleted before another one that it depends on.

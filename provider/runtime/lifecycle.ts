@@ -245,6 +245,8 @@ interface Data<Shape extends z.ZodRawShape, Computed extends object> {
   readonly writtenAs?: (given: JsonObject) => Readonly<Record<string, string>>;
   /** Arguments that replace the resource if they change. */
   readonly replaceOn: readonly (keyof Shape & string)[];
+  /** Whether a change of one of them only updates an object with these arguments. */
+  readonly keptOn?: (key: string, args: JsonObject) => boolean;
   /** Those of them that can't change while the old object exists: it's deleted before its successor is created. */
   readonly deleteFirstOn?: readonly (keyof Shape & string)[];
   /**

@@ -2,8 +2,11 @@
 export const LOCK = {
   /** The lock for a zone's Page Shield settings and policies. */
   pageShield: (zoneId: string) => `zone ${zoneId}`,
-  /** The lock for a zone's managed rules and its migration, whose steps replace the whole entry point ruleset. */
-  managedRules: (zoneId: string) => `managed rules of zone ${zoneId}`,
+  /**
+   * The lock for the managed rules of a zone or account, and for a zone's migration, whose steps replace the whole entry
+   * point ruleset.
+   */
+  managedRules: (scope: string) => `managed rules of ${scope}`,
   /** The lock for the Logpush jobs of a zone or account. Each job's name is checked against the others. */
   logpush: (scope: string) => `logpush ${scope}`,
   namespace: (accountId: string, title: string) => `namespace ${accountId} ${title}`,

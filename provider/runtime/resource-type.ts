@@ -8,7 +8,7 @@ import type { AboutResource, Args, Facts, Lifecycle, State } from "./lifecycle";
 import { changesOf } from "./changes";
 import { HIDDEN, KEPT } from "./hidden";
 import { keysIn, memberNamesIn, namesOfSecrets } from "./secrets";
-import { canonicalJson, isJsonObject, omit, ownMember, pick, type JsonObject } from "../basics/json";
+import { canonicalJson, isJsonObject, omit, ownMember, pick, sameJson, type JsonObject } from "../basics/json";
 
 const SCHEMA_VERSION = "schemaVersion";
 
@@ -22,6 +22,16 @@ export class ResourceType {
     this.argKeys = Object.keys(lifecycle.args.shape);
     this.computedInputs = computedInputsOf(lifecycle);
     this.#recorded = z.intersection(z.looseObject(asRecorded(lifecycle)), lifecycle.computed);
+  }
+
+  /** Whether a change of this argument replaces the object. */
+  replacesOn(key: string, inputs: JsonObject): boolean {
+    const { replaceOn, keptOn } = this.lifecycle;
+    return replaceOn.includes(key) && keptOn?.(key, inputs) !== true;
+  }
+
+  isReplaced(olds: JsonObject, inputs: JsonObject): boolean {
+    return this.argKeys.some((key) => this.replacesOn(key, inputs) && !sameJson(olds[key], inputs[key]));
   }
 
   /** Returns what the user wrote, without the inputs that the class, the engine and the check add. */

@@ -1,12 +1,11 @@
 import { z } from "zod";
-import { unlessAbsent } from "../api/errors";
 import { inOrder } from "../kv/in-order";
 import { namespacesByTitle } from "../kv/listing";
 import { namespacePath, namespacesPath } from "../kv/address";
 import { KV } from "../limits";
 import { jobsPath } from "../logpush/job-api";
-import { accountRulesetsPath, rulesetsOf } from "../rulesets/managed";
-import { entryPoint, PHASE } from "../rulesets/wire";
+import { entryPointOf, readEntryPoint, rulesetsPath } from "../rulesets/entry-point";
+import { rulesetsOf } from "../rulesets/managed";
 import type { Account, Cell, ListedAccount, NamespaceKeys } from "./model";
 import { deploymentsOf } from "./read-deployments";
 import { readJobs } from "./read-zone";
@@ -18,9 +17,9 @@ import { isNotReadable, isReadable, mapCell } from "./readable";
 export async function readAccount(reading: Reader, listed: ListedAccount): Promise<Account> {
   const { host, cells } = reading;
   const { id } = listed;
-  const rulesetsPath = accountRulesetsPath(id);
+  const path = rulesetsPath({ kind: "account", id });
   const [found, jobs, byTitle] = await Promise.all([
-    cells.read(rulesetsPath, () => collected(rulesetsOf(host.api, id, COMPLETE))),
+    cells.read(path, () => collected(rulesetsOf(host.api, id, COMPLETE))),
     cells.read(jobsPath({ kind: "account", id }), () => readJobs(host, { kind: "account", id })),
     cells.read(namespacesPath(id), () => namespacesByTitle(host.api, id, COMPLETE)),
   ]);
@@ -39,14 +38,7 @@ export async function readAccount(reading: Reader, listed: ListedAccount): Promi
   );
   // The list and the entry point take the same permission.
   const entry = isReadable(rulesets)
-    ? await cells.read(rulesetsPath, () =>
-        unlessAbsent(() =>
-          host.api.get(`${rulesetsPath}/phases/${PHASE}/entrypoint`, {
-            what: `Reading the managed rules of account ${id}`,
-            schema: entryPoint,
-          }),
-        ),
-      )
+    ? await cells.read(path, () => readEntryPoint(host, entryPointOf({ accountId: id })))
     : rulesets;
   const deployments = isReadable(entry) ? await deploymentsOf(reading, id, { id, rulesets }, entry) : entry;
   return { ...listed, rulesets, deployments, jobs, namespaces };

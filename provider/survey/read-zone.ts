@@ -14,7 +14,7 @@ import type { Script as DetectedScript } from "../page-shield/records";
 import { isScoredBelow, threatOf } from "../page-shield/threat";
 import { listDetected, listPolicies, readSettings, SCRIPTS } from "../page-shield/wire";
 import { shownUrl, wouldBlockOf } from "../page-shield/would-block";
-import { entryPointPath } from "../rulesets/entry-point";
+import { entryPointOf, entryPointPath } from "../rulesets/entry-point";
 import { entryPoint } from "../rulesets/wire";
 import type { Scope } from "../runtime/composite-id";
 import type { Host } from "../runtime/host";
@@ -52,7 +52,7 @@ export async function readZone(reading: Reading, listed: ListedZone): Promise<Zo
   // The migration judges the same entry point, so it's read once for both.
   const managedRules = cell("rulesets", () =>
     unlessAbsent(() =>
-      api.get(entryPointPath(id), {
+      api.get(entryPointPath(entryPointOf({ zoneId: id })), {
         what: `Reading the managed rules of zone ${id}`,
         schema: bothEntryPoints,
       }),

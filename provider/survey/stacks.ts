@@ -44,22 +44,19 @@ export class Stacks {
     return { ...zone, ...parts, accountDeployments, unmanaged };
   }
 
-  /**
-   * Marks an account's objects with the stacks that manage them, and lists the unmanaged objects. Its managed rulesets
-   * aren't listed, because `edgeguard import` doesn't import them.
-   */
+  /** Marks an account's objects with the stacks that manage them, and lists the unmanaged objects. */
   markAccount(account: Account): Account {
     const { id } = account;
     const list = new UnmanagedList();
     const parts = {
+      deployments: this.#markDeployments(account.deployments, list),
       jobs: this.#markJobs(account.jobs, list),
       namespaces: mapCell(account.namespaces, (all) =>
         all.map((each) => this.#mark(each, "KvNamespace", each.id, each.title, list)),
       ),
     };
-    const deployments = this.#markDeployments(account.deployments);
     const unmanaged = list.of(`--account ${id}`, `account-${id.slice(0, 8)}`, parts);
-    return { ...account, ...parts, deployments, unmanaged };
+    return { ...account, ...parts, unmanaged };
   }
 
   #markJobs(jobs: Zone["jobs"], list: UnmanagedList): Zone["jobs"] {

@@ -1,7 +1,15 @@
 import { failures } from "../envelope";
-import type { ManagedRule, ManagedRuleset, NextVersion, Publication } from "./entities";
+import {
+  PHASE,
+  RESPONSES,
+  type ManagedRule,
+  type ManagedRuleset,
+  type NextVersion,
+  type Phase,
+  type Publication,
+} from "./entities";
 import { managedRulesets } from "./ids";
-import { exposedCredentialsRules, freeRules, identity, managedRules } from "./managed";
+import { exposedCredentialsRules, freeRules, identity, managedRules, sensitiveDataRules } from "./managed";
 import { owaspRules } from "./owasp";
 
 const FIRST_AT = "2026-06-02T09:00:00.000000Z";
@@ -12,6 +20,7 @@ interface SeededRuleset {
   readonly description: string;
   /** The oldest version that can still be read. */
   readonly version: number;
+  readonly phase?: Phase;
   readonly rules: (at: string) => ManagedRule[];
 }
 
@@ -39,6 +48,13 @@ const seededRulesets: Readonly<Record<string, SeededRuleset>> = {
     description: "Rules against widespread attacks, available on every plan",
     version: 21,
     rules: freeRules,
+  },
+  [managedRulesets.sensitiveData]: {
+    name: "Cloudflare Sensitive Data Detection",
+    description: "Rules that look for personal data and secrets in responses",
+    version: 9,
+    phase: RESPONSES,
+    rules: sensitiveDataRules,
   },
 };
 
@@ -120,7 +136,13 @@ function seededVersions(id: string): readonly ManagedRuleset[] {
   if (known !== undefined) return known;
   const edition = Object.hasOwn(seededRulesets, id) ? seededRulesets[id] : undefined;
   if (edition === undefined) return [];
-  const first = { ...edition, id, last_updated: FIRST_AT, rules: edition.rules(FIRST_AT) };
+  const first: ManagedRuleset = {
+    phase: PHASE,
+    ...edition,
+    id,
+    last_updated: FIRST_AT,
+    rules: edition.rules(FIRST_AT),
+  };
   const versions = secondVersion(first)
     .map((changes) => publicationOf(first, changes, SECOND_AT))
     .reduce(withVersion, [first]);

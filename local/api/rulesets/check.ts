@@ -4,11 +4,12 @@ import { complaint } from "../expression";
 import { type Limits, type Plan, rank } from "../limits";
 import { pointerTo } from "../request";
 import type { Catalog } from "./catalog";
+import type { Place } from "./store";
 import {
   type ExecuteParameters,
   executeParameters,
   type ManagedRuleset,
-  PHASE,
+  RESPONSES,
   type RuleDefinition,
   ruleDefinition,
   type SkipParameters,
@@ -56,7 +57,7 @@ export interface CheckedRule {
 /** The managed rulesets, plan and limits that determine whether a rule is valid. */
 interface RuleContext {
   readonly catalog: Catalog;
-  readonly plan: Plan;
+  readonly place: Place;
   readonly limits: Limits;
 }
 
@@ -67,10 +68,10 @@ export function checkRule(
   pointer: string,
 ): { readonly rule: CheckedRule } | { readonly problems: readonly Problem[] } {
   const { id, ref, action, action_parameters: parameters, logging } = sent;
-  const found = expressionProblems(sent.expression ?? "", ctx.limits, `${pointer}/expression`);
+  const found = expressionProblems(sent.expression ?? "", ctx, `${pointer}/expression`);
   if (action === undefined) return { problems: [...found, problems.actionMissing(`${pointer}/action`)] };
   if (action !== "execute" && action !== "skip") {
-    return { problems: [...found, problems.actionNotAllowed(action, PHASE, `${pointer}/action`)] };
+    return { problems: [...found, problems.actionNotAllowed(action, ctx.place.phase, `${pointer}/action`)] };
   }
   const at = `${pointer}/action_parameters`;
   if (parameters === undefined) return { problems: [...found, problems.parametersMissing(action, at)] };
@@ -99,28 +100,33 @@ export function checkRule(
   return { rule: { id, ref, definition } };
 }
 
-function expressionProblems(expression: string, limits: Limits, pointer: string): Problem[] {
+function expressionProblems(expression: string, { limits, place }: RuleContext, pointer: string): Problem[] {
   if (expression.trim() === "") return [problems.expressionBlank(pointer)];
   const most = limits.maxExpressionCharacters;
   if (expression.length > most) return [problems.expressionTooLong(expression.length, most, pointer)];
   const why = complaint(expression);
-  return why === undefined ? [] : [problems.expressionInvalid(expression, why, pointer)];
+  if (why !== undefined) return [problems.expressionInvalid(expression, why, pointer)];
+  const isForEnterprise = /cf\.zone\.plan eq "ENT"\)*$/.test(expression.trim());
+  return place.kind === "zone" || isForEnterprise
+    ? []
+    : [problems.expressionNotEnterprise(expression, pointer)];
 }
 
 function executeProblems({ id, version, overrides }: ExecuteParameters, ctx: RuleContext, at: string) {
   const latest = ctx.catalog.latest(id);
-  if (latest === undefined) return [problems.rulesetUnknown(id, `${at}/id`)];
-  if (!isEntitled(latest, ctx.plan)) return [problems.notEntitledRuleset(latest.name, `${at}/id`)];
+  if (latest?.phase !== ctx.place.phase) return [problems.rulesetUnknown(id, `${at}/id`)];
+  if (!isEntitled(latest, ctx.place.plan)) return [problems.notEntitledRuleset(latest.name, `${at}/id`)];
   const ruleset = ctx.catalog.resolve(id, version);
   if (ruleset === undefined) return [problems.versionUnknown(version ?? "", `${at}/version`)];
   return overrides === undefined ? [] : overrideProblems(overrides, ruleset, `${at}/overrides`);
 }
 
 /**
- * Whether a zone's plan includes a ruleset. Free plans have only the Free Managed Ruleset:
+ * Whether a plan includes a ruleset. Free plans have only the Free Managed Ruleset:
  * https://developers.cloudflare.com/waf/managed-rules/
  */
-function isEntitled({ id }: ManagedRuleset, plan: Plan): boolean {
+function isEntitled({ id, phase }: ManagedRuleset, plan: Plan): boolean {
+  if (phase === RESPONSES) return plan === "enterprise";
   return id === managedRulesets.free || rank(plan) >= rank("pro");
 }
 

@@ -6,8 +6,12 @@ import { identifier } from "../request";
  * owasp.ts); only later versions are stored.
  */
 
-/** The only phase in this local API. */
+/** The phase of most managed rulesets. */
 export const PHASE = "http_request_firewall_managed";
+/** The phase of the ruleset that looks at responses. */
+export const RESPONSES = "http_response_firewall_managed";
+export const phases = [PHASE, RESPONSES] as const;
+export type Phase = (typeof phases)[number];
 
 const timestamp = z.iso.datetime({ offset: true });
 
@@ -124,9 +128,13 @@ const zoneRule = z.discriminatedUnion("action", [
   z.strictObject({ ...storedMembers, ...skip }),
 ]);
 
-/** A zone's entry point ruleset, with its execute and skip rules in order. */
+/** An entry point ruleset, with its execute and skip rules in order. */
 const entryPoint = z.strictObject({
   id: identifier,
+  /** An account's entry point. If absent, it's a zone's. */
+  kind: z.literal("root").exactOptional(),
+  /** If absent, it's the phase of requests. */
+  phase: z.enum(phases).exactOptional(),
   name: z.string().min(1),
   description: z.string(),
   version: z.int().min(1),
@@ -134,12 +142,13 @@ const entryPoint = z.strictObject({
   rules: z.array(zoneRule),
 });
 
-/** The data stored for a zone. A zone without an entry point has no data. */
+/** The data stored for a zone or account, in one phase. Without an entry point, there is none. */
 const deployed = z.strictObject({ entryPoint: entryPoint.optional() });
 
 export const rulesetsSnapshot = z.strictObject({
   published: z.array(publication),
-  zones: z.record(identifier, deployed),
+  /** By the ID of the zone or account and, for responses, the phase. */
+  zones: z.record(z.string(), deployed),
 });
 
 export type ManagedRule = z.infer<typeof managedRule>;
@@ -160,6 +169,7 @@ export interface ManagedRuleset {
   readonly id: string;
   readonly name: string;
   readonly description: string;
+  readonly phase: Phase;
   readonly version: number;
   readonly last_updated: string;
   readonly rules: readonly ManagedRule[];

@@ -6,14 +6,17 @@ import { type EntryPoint, PHASE, type ZoneRule } from "./entities";
 import { newId } from "./ids";
 import { withRuleAt, type Position } from "./position";
 import { type Problem, problems, refused } from "./problems";
-import type { RulesetStore } from "./store";
+import type { Place, RulesetStore } from "./store";
 
-/** The zone whose entry point changes, and its limits. */
+/** The zone or account whose entry point changes, and its limits. */
 export interface WriteContext {
   readonly store: RulesetStore;
-  readonly zone: Zone;
+  readonly place: Place;
   readonly limits: Limits;
 }
+
+/** Returns the zone's entry point for requests. */
+export const requestsOf = ({ id, plan }: Zone): Place => ({ id, plan, kind: "zone", phase: PHASE });
 
 interface EntryPointRequest {
   readonly name?: string | undefined;
@@ -25,20 +28,23 @@ interface EntryPointRequest {
  * Each function returns the new entry point, or throws Cloudflare's refusal. Nothing is written before `store.write`.
  */
 
-/** Replaces all of the zone's rules, or creates its entry point. An existing entry point keeps its name. */
+/** Replaces all rules, or creates the entry point. An existing entry point keeps its name. */
 export function replacedEntryPoint(ctx: WriteContext, request: EntryPointRequest): EntryPoint {
-  const old = ctx.store.latest(ctx.zone.id);
+  const old = ctx.store.latest(ctx.place.id, ctx.place.phase);
   return old === undefined ? createEntryPoint(ctx, request) : replaceEntryPoint(ctx, old, request);
 }
 
 export function createEntryPoint(
   ctx: WriteContext,
-  { name = "zone", description = "", rules = [] }: EntryPointRequest,
-) {
+  { name = ctx.place.kind, description = "", rules = [] }: EntryPointRequest,
+): EntryPoint {
   const now = ctx.store.now();
   const checked = checkedRules(ctx, rules, []);
+  const { kind, phase } = ctx.place;
   return {
     id: newId(),
+    ...(kind === "root" ? { kind } : {}),
+    ...(phase === PHASE ? {} : { phase }),
     name,
     description,
     version: 1,
@@ -161,11 +167,11 @@ function checkedRules(
   return rules;
 }
 
-function requireRoom({ limits }: WriteContext, wanted: number): void {
-  const quota = limits.maxZoneRules;
-  if (wanted > quota) throw refused(problems.tooManyRules(wanted, quota, PHASE));
+function requireRoom({ limits, place: { kind, phase } }: WriteContext, wanted: number): void {
+  const quota = kind === "zone" ? limits.maxZoneRules : limits.maxAccountRules;
+  if (wanted > quota) throw refused(problems.tooManyRules(wanted, quota, phase));
 }
 
-function ruleContext({ store, zone, limits }: WriteContext) {
-  return { catalog: store.catalog, plan: zone.plan, limits };
+function ruleContext({ store, place, limits }: WriteContext) {
+  return { catalog: store.catalog, place, limits };
 }

@@ -5,11 +5,11 @@ import { type EntryPoint, type ManagedRule, type ManagedRuleset, PHASE, type Zon
  * Properties that all rulesets have. Cloudflare's guides show `source`. The OpenAPI schema allows it, but doesn't list
  * it.
  */
-const common = { source: "firewall_managed", phase: PHASE };
+const common = { source: "firewall_managed" };
 
 /** Converts a ruleset to its form in a list. */
-function rulesetToWire({ id, name, description, version, last_updated }: ManagedRuleset | EntryPoint) {
-  return { id, name, description, version: String(version), last_updated, ...common };
+function rulesetToWire({ id, name, description, version, last_updated, phase }: ManagedRuleset | EntryPoint) {
+  return { id, name, description, version: String(version), last_updated, phase: phase ?? PHASE, ...common };
 }
 
 export function managedToWire(ruleset: ManagedRuleset) {
@@ -21,7 +21,7 @@ export function managedDetailToWire(ruleset: ManagedRuleset, dialect: Dialect) {
 }
 
 export function entryPointToWire(entryPoint: EntryPoint) {
-  return { ...rulesetToWire(entryPoint), kind: "zone" };
+  return { ...rulesetToWire(entryPoint), kind: entryPoint.kind ?? "zone" };
 }
 
 export function entryPointDetailToWire(entryPoint: EntryPoint) {

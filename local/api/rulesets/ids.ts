@@ -6,6 +6,8 @@ export const managedRulesets = {
   owasp: "4814384a9e5d4991b9815dcfc25d2f1f",
   exposedCredentials: "c2e184081120413c86c3ab7e14069605",
   free: "77454fe2d30c4220b5701f6fdfb893ba",
+  /** https://developers.cloudflare.com/waf/managed-rules/reference/sensitive-data-detection/ */
+  sensitiveData: "e22d83c647c64a3eae91b71b499d988e",
 } as const;
 
 /** The last rule of the OWASP Core Ruleset, which compares the score with the threshold. */

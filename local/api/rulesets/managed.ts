@@ -110,6 +110,24 @@ export function exposedCredentialsRules(at: string): ManagedRule[] {
   }));
 }
 
+/** Returns the rules of Cloudflare Sensitive Data Detection, which only log. Some are off by default. */
+export function sensitiveDataRules(at: string): ManagedRule[] {
+  const kinds = [
+    ["Credit card numbers", "financial"],
+    ["US social security numbers", "pii"],
+    ["Passport numbers", "pii"],
+    ["API keys", "secrets"],
+  ] as const;
+  return kinds.map(([name, tag], index) => ({
+    ...identity(managedRulesets.sensitiveData, 400_000 + index, at),
+    description: `Sensitive data: ${name} (${400_000 + index})`,
+    action: "log",
+    categories: [tag],
+    enabled: index !== 2,
+    allowed_override_actions: ["log"],
+  }));
+}
+
 /** Returns the properties that identify a generated rule. */
 export function identity(ruleset: string, number: number, at: string) {
   return {

@@ -16,6 +16,10 @@ export const problems = {
   expressionInvalid: (expression: string, why: string, pointer: string) =>
     invalid(20127, expression, "expression", `could not parse filter expression: ${why}`, pointer),
 
+  /** The message is made up; that the API refuses it is documented. */
+  expressionNotEnterprise: (expression: string, pointer: string) =>
+    invalid(20127, expression, "expression", 'it must end with `and cf.zone.plan eq "ENT"`', pointer),
+
   actionMissing: (pointer: string) => problem(20119, "action is required for action parameters", pointer),
   actionNotAllowed: (action: string, phase: string, pointer: string) =>
     invalid(20120, action, "action", `it is not allowed in the phase ${phase}`, pointer),
@@ -64,8 +68,8 @@ export const problems = {
     problem(20170, `exceeded the maximum number of rules in the phase ${phase}: ${wanted} out of ${quota}`),
   kindInvalid: (kind: string, why: string) => invalid(20180, kind, "kind", why, "/kind"),
   readOnly: () => problem(20182, "only Cloudflare can change a managed ruleset"),
-  entryPointExists: (phase: string) =>
-    invalid(20217, "zone", "kind", `exceeded maximum number of zone rulesets for phase ${phase}`, "/kind"),
+  entryPointExists: (kind: string, phase: string) =>
+    invalid(20217, kind, "kind", `exceeded maximum number of ${kind} rulesets for phase ${phase}`, "/kind"),
 
   notEntitledPhase: (phase: string) => problem(50002, `not entitled to use the phase ${phase}`),
   /** The error for a ruleset that the zone isn't entitled to. Its code is the one for a phase. */

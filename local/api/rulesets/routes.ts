@@ -5,7 +5,16 @@ import type { ControlRoutes } from "../control-routes";
 import { BASE_PATH, route } from "../route";
 import { readBody, readId, readQuery } from "../request";
 import { ruleMembers, ruleRequest } from "./check";
-import { type EntryPoint, type ManagedRuleset, nextVersion, PHASE, type ZoneRule } from "./entities";
+import {
+  type EntryPoint,
+  type ManagedRuleset,
+  nextVersion,
+  type Phase,
+  PHASE,
+  phases,
+  type ZoneRule,
+} from "./entities";
+import type { Place } from "./store";
 import type { WriteContext } from "./entry-point";
 import * as edit from "./entry-point";
 import * as wire from "./formatters";
@@ -17,34 +26,20 @@ import { effectiveWaf } from "./effective";
 import { managedToWire } from "./formatters";
 
 export function rulesetRoutes(app: ApiRouter, services: Services): void {
-  accountRoutes(app, `${BASE_PATH}/accounts/:accountId/rulesets`, services);
-  const zoneRoot = `${BASE_PATH}/zones/:zoneId/rulesets`;
-  entryPointRoutes(app, `${zoneRoot}/phases/:phase/entrypoint`, services);
-  zoneRoutes(app, zoneRoot, services);
-  ruleRoutes(app, `${zoneRoot}/:rulesetId/rules`, services);
+  const inZone: PlaceOf = (c) => ({ id: c.get("zone").id, plan: c.get("zone").plan, kind: "zone" });
+  const inAccount: PlaceOf = (c) => ({ id: readId(c, "accountId"), plan: "enterprise", kind: "root" });
+  for (const [root, placeOf] of [
+    [`${BASE_PATH}/zones/:zoneId/rulesets`, inZone],
+    [`${BASE_PATH}/accounts/:accountId/rulesets`, inAccount],
+  ] as const) {
+    entryPointRoutes(app, `${root}/phases/:phase/entrypoint`, placeOf, services);
+    listRoutes(app, root, placeOf, services);
+    ruleRoutes(app, `${root}/:rulesetId/rules`, placeOf, services);
+  }
 }
 
-/** Registers an account's routes. They only read, because the account has only managed rulesets. */
-function accountRoutes(app: ApiRouter, root: string, { state: { rulesets }, settings }: Services) {
-  const { dialect, limits } = settings;
-  const query = pageParameters(limits);
-  const detail = (ruleset: ManagedRuleset) => wire.managedDetailToWire(ruleset, dialect);
-
-  route(app, root, {
-    GET: (c) =>
-      listResponse(c, rulesets.catalog.all().map(wire.managedToWire), readQuery(c, query), settings),
-  });
-  route(app, `${root}/phases/:phase/entrypoint`, {
-    GET: (c) => {
-      throw entryPointAbsent(readPhase(c));
-    },
-  });
-  route(app, `${root}/:rulesetId`, {
-    GET: (c) => ok(c, detail(known(rulesets.catalog.latest(readId(c, "rulesetId"))))),
-  });
-  const versions = (c: ApiContext) => rulesets.catalog.versions(readId(c, "rulesetId"));
-  versionRoutes(app, `${root}/:rulesetId/versions`, versions, wire.managedToWire, detail);
-}
+/** Returns the zone or account in the path. */
+type PlaceOf = (c: ApiContext) => Omit<Place, "phase">;
 
 /**
  * Registers the routes that list a ruleset's versions or return one version with its rules:
@@ -84,34 +79,36 @@ const replacement = z.strictObject({ name: name.optional(), description: z.strin
 const creation = z.strictObject({ ...replacement.shape, name, kind: z.string(), phase: z.string() });
 const ruleBody = z.strictObject({ ...ruleMembers, position: position.optional() });
 
-function entryPointRoutes(app: ApiRouter, path: string, services: Services) {
+function entryPointRoutes(app: ApiRouter, path: string, placeOf: PlaceOf, services: Services) {
   const { rulesets: store } = services.state;
   route(app, path, {
     GET: (c) => {
-      const wanted = readPhase(c);
-      const entryPoint = wanted === PHASE ? store.visible(c.get("zone").id) : undefined;
+      const wanted = c.req.param("phase") ?? "";
+      const phase = phases.find((each) => each === wanted);
+      const entryPoint = phase && store.visible(placeOf(c).id, phase);
       if (entryPoint === undefined) throw entryPointAbsent(wanted);
       return ok(c, wire.entryPointDetailToWire(entryPoint));
     },
 
     PUT: async (c) => {
-      requirePhase(readPhase(c));
+      const place = entitled(placeOf(c), c.req.param("phase") ?? "", services);
       const sent = await readBody(c, replacement);
-      const context = writeContext(c, services);
+      const context = writeContext(place, services);
       return write(c, context, edit.replacedEntryPoint(context, sent));
     },
   });
 }
 
-function zoneRoutes(app: ApiRouter, root: string, services: Services) {
+function listRoutes(app: ApiRouter, root: string, placeOf: PlaceOf, services: Services) {
   const { state, settings } = services;
   const { rulesets: store } = state;
   const query = pageParameters(settings.limits);
 
   route(app, root, {
     GET: (c) => {
-      const entryPoint = store.visible(c.get("zone").id);
-      const own = entryPoint === undefined ? [] : [wire.entryPointToWire(entryPoint)];
+      const own = phases
+        .flatMap((phase) => store.visible(placeOf(c).id, phase) ?? [])
+        .map(wire.entryPointToWire);
       // Includes managed rulesets, so that clients have to look for the kind that they want.
       const all = [...own, ...store.catalog.all().map(wire.managedToWire)];
       return listResponse(c, all, readQuery(c, query), settings);
@@ -119,10 +116,11 @@ function zoneRoutes(app: ApiRouter, root: string, services: Services) {
 
     POST: async (c) => {
       const { kind, phase: wanted, ...sent } = await readBody(c, creation);
-      requirePhase(wanted);
-      if (kind !== "zone") throw refused(problems.kindInvalid(kind, "it must be zone"));
-      const context = writeContext(c, services);
-      if (store.latest(context.zone.id) !== undefined) throw refused(problems.entryPointExists(wanted));
+      const place = entitled(placeOf(c), wanted, services);
+      if (kind !== place.kind) throw refused(problems.kindInvalid(kind, `it must be ${place.kind}`));
+      const context = writeContext(place, services);
+      if (store.latest(place.id, place.phase) !== undefined)
+        throw refused(problems.entryPointExists(kind, wanted));
       return write(c, context, edit.createEntryPoint(context, sent));
     },
   });
@@ -132,26 +130,33 @@ function zoneRoutes(app: ApiRouter, root: string, services: Services) {
       const id = readId(c, "rulesetId");
       const managed = store.catalog.latest(id);
       if (managed !== undefined) return ok(c, wire.managedDetailToWire(managed, settings.dialect));
-      return ok(c, wire.entryPointDetailToWire(own(id, store.visible(c.get("zone").id))));
+      return ok(c, wire.entryPointDetailToWire(found(id, (phase) => store.visible(placeOf(c).id, phase))));
     },
   });
-  const versions = (c: ApiContext) =>
-    store.versions(c.get("zone").id).filter(({ id }) => id === readId(c, "rulesetId"));
-  versionRoutes(
+  const isManaged = (ruleset: ManagedRuleset | EntryPoint): ruleset is ManagedRuleset =>
+    store.catalog.latest(ruleset.id) !== undefined;
+  versionRoutes<ManagedRuleset | EntryPoint>(
     app,
     `${root}/:rulesetId/versions`,
-    versions,
-    wire.entryPointToWire,
-    wire.entryPointDetailToWire,
+    (c) => [
+      ...store.catalog.versions(readId(c, "rulesetId")),
+      ...phases
+        .flatMap((phase) => store.versions(placeOf(c).id, phase))
+        .filter(({ id }) => id === readId(c, "rulesetId")),
+    ],
+    (each) => (isManaged(each) ? wire.managedToWire(each) : wire.entryPointToWire(each)),
+    (each) =>
+      isManaged(each) ? wire.managedDetailToWire(each, settings.dialect) : wire.entryPointDetailToWire(each),
   );
 }
 
-function ruleRoutes(app: ApiRouter, root: string, services: Services) {
+function ruleRoutes(app: ApiRouter, root: string, placeOf: PlaceOf, services: Services) {
   route(app, root, {
     POST: async (c) => {
       const { position, ...sent } = await readBody(c, ruleBody);
-      const old = ownRuleset(c, services);
-      const context = writeContext(c, services);
+      const place = placeOf(c);
+      const old = ownRuleset(c, place, services);
+      const context = writeContext({ ...place, phase: old.phase ?? PHASE }, services);
       return write(c, context, edit.withRule(context, old, sent, position));
     },
   });
@@ -159,43 +164,50 @@ function ruleRoutes(app: ApiRouter, root: string, services: Services) {
   route(app, `${root}/:ruleId`, {
     PATCH: async (c) => {
       const { position, ...sent } = await readBody(c, ruleBody);
-      const old = ownRuleset(c, services);
-      const context = writeContext(c, services);
+      const place = placeOf(c);
+      const old = ownRuleset(c, place, services);
+      const context = writeContext({ ...place, phase: old.phase ?? PHASE }, services);
       return write(c, context, edit.withChangedRule(context, old, ruleOf(c, old), sent, position));
     },
 
     DELETE: (c) => {
-      const old = ownRuleset(c, services);
-      const context = writeContext(c, services);
+      const place = placeOf(c);
+      const old = ownRuleset(c, place, services);
+      const context = writeContext({ ...place, phase: old.phase ?? PHASE }, services);
       return write(c, context, edit.withoutRule(context, old, ruleOf(c, old)));
     },
   });
 }
 
-function writeContext(c: ApiContext, { state, settings }: Services): WriteContext {
-  return { store: state.rulesets, zone: c.get("zone"), limits: settings.limits };
+function writeContext(place: Place, { state, settings }: Services): WriteContext {
+  return { store: state.rulesets, place, limits: settings.limits };
 }
 
 /**
  * Writes an entry point. Callers don't await anything between reading the old entry point and this call, so that
  * requests can't overwrite each other's changes.
  */
-function write(c: ApiContext, { store, zone }: WriteContext, entryPoint: EntryPoint): Response {
+function write(c: ApiContext, { store, place }: WriteContext, entryPoint: EntryPoint): Response {
   if (c.req.query("dry_run") !== undefined)
     throw failures.queryInvalid("dry_run: the local API has no dry runs");
-  store.write(zone.id, entryPoint);
+  store.write(place.id, entryPoint);
   return ok(c, wire.entryPointDetailToWire(entryPoint));
 }
 
-/** Returns the entry point whose ID is in the path. Throws for managed rulesets, which zones can't change. */
-function ownRuleset(c: ApiContext, { state: { rulesets } }: Services): EntryPoint {
+/** Returns the entry point whose ID is in the path. Throws for managed rulesets, which only Cloudflare changes. */
+function ownRuleset(
+  c: ApiContext,
+  { id: owner }: Pick<Place, "id">,
+  { state: { rulesets } }: Services,
+): EntryPoint {
   const id = readId(c, "rulesetId");
   if (rulesets.catalog.latest(id) !== undefined) throw refused(problems.readOnly());
-  return own(id, rulesets.latest(c.get("zone").id));
+  return found(id, (phase) => rulesets.latest(owner, phase));
 }
 
-function own(id: string, entryPoint: EntryPoint | undefined): EntryPoint {
-  return known(entryPoint?.id === id ? entryPoint : undefined);
+/** Returns the entry point with the ID, in whichever phase it is. */
+function found(id: string, read: (phase: Phase) => EntryPoint | undefined): EntryPoint {
+  return known(phases.map(read).find((each) => each?.id === id));
 }
 
 function ruleOf(c: ApiContext, { rules }: EntryPoint): ZoneRule {
@@ -205,13 +217,12 @@ function ruleOf(c: ApiContext, { rules }: EntryPoint): ZoneRule {
   return rule;
 }
 
-function readPhase(c: ApiContext): string {
-  return c.req.param("phase") ?? "";
-}
-
-/** Rejects other phases. The local API has only one, while a zone on Cloudflare may be entitled to more. */
-function requirePhase(wanted: string): void {
-  if (wanted !== PHASE) throw refused(problems.notEntitledPhase(wanted));
+/** Rejects other phases, which a zone on Cloudflare may be entitled to, and an account without an Enterprise plan. */
+function entitled(place: Omit<Place, "phase">, wanted: string, { settings: { limits } }: Services): Place {
+  const phase = phases.find((each) => each === wanted);
+  if (phase === undefined || (place.kind === "root" && limits.maxAccountRules === 0))
+    throw refused(problems.notEntitledPhase(wanted));
+  return { ...place, phase };
 }
 
 /**

@@ -1,7 +1,26 @@
 import { microseconds } from "../page-shield/seed";
 import { Shelf, type ShelfOptions } from "../shelf";
 import { Catalog } from "./catalog";
-import type { Deployed, EntryPoint, ManagedRuleset, NextVersion, RulesetsSnapshot } from "./entities";
+import type { Plan } from "../limits";
+import {
+  PHASE,
+  type Deployed,
+  type EntryPoint,
+  type ManagedRuleset,
+  type NextVersion,
+  type Phase,
+  type RulesetsSnapshot,
+} from "./entities";
+
+/** An entry point's zone or account, and its phase. */
+export interface Place {
+  readonly id: string;
+  readonly kind: "zone" | "root";
+  readonly plan: Plan;
+  readonly phase: Phase;
+}
+
+const keyOf = (id: string, phase: Phase): string => (phase === PHASE ? id : `${id} ${phase}`);
 
 /** The rulesets of all zones, and the account's managed rulesets. */
 export class RulesetStore {
@@ -11,7 +30,7 @@ export class RulesetStore {
   readonly #versions = new Map<string, EntryPoint[]>();
 
   constructor(readonly shelf: ShelfOptions) {
-    this.#zones = new Shelf(shelf);
+    this.#zones = new Shelf(shelf, {});
   }
 
   /** Returns the current time in Cloudflare's format. */
@@ -19,24 +38,25 @@ export class RulesetStore {
     return microseconds(this.shelf.clock());
   }
 
-  /** Returns a zone's current entry point, without any lag. */
-  latest(zoneId: string): EntryPoint | undefined {
-    return this.#zones.latest(zoneId).entryPoint;
+  /** Returns the current entry point of a zone or account, without any lag. */
+  latest(id: string, phase: Phase = PHASE): EntryPoint | undefined {
+    return this.#zones.latest(keyOf(id, phase)).entryPoint;
   }
 
-  /** Returns a zone's entry point as reads see it, possibly with a lag. */
-  visible(zoneId: string): EntryPoint | undefined {
-    return this.#zones.visible(zoneId).entryPoint;
+  /** Returns an entry point as reads see it, possibly with a lag. */
+  visible(id: string, phase: Phase = PHASE): EntryPoint | undefined {
+    return this.#zones.visible(keyOf(id, phase)).entryPoint;
   }
 
-  write(zoneId: string, entryPoint: EntryPoint): void {
-    this.#zones.write(zoneId, { entryPoint });
-    this.#versions.set(zoneId, [...(this.#versions.get(zoneId) ?? []), entryPoint]);
+  write(id: string, entryPoint: EntryPoint): void {
+    const key = keyOf(id, entryPoint.phase ?? PHASE);
+    this.#zones.write(key, { entryPoint });
+    this.#versions.set(key, [...(this.#versions.get(key) ?? []), entryPoint]);
   }
 
   /** Returns an entry point's versions, oldest first. */
-  versions(zoneId: string): readonly EntryPoint[] {
-    return this.#versions.get(zoneId) ?? [];
+  versions(id: string, phase: Phase = PHASE): readonly EntryPoint[] {
+    return this.#versions.get(keyOf(id, phase)) ?? [];
   }
 
   publish(rulesetId: string, next: NextVersion): ManagedRuleset {
@@ -49,9 +69,9 @@ export class RulesetStore {
   }
 
   /** Replaces all data. Reads see it immediately. */
-  fill(zoneIds: readonly string[], { published, zones }: RulesetsSnapshot): void {
+  fill({ published, zones }: RulesetsSnapshot): void {
     this.catalog = new Catalog(published);
-    this.#zones.reset(zoneIds.map((id) => [id, zones[id] ?? {}]));
+    this.#zones.reset(Object.entries(zones));
     this.#versions.clear();
     for (const [id, { entryPoint }] of Object.entries(zones))
       if (entryPoint !== undefined) this.#versions.set(id, [entryPoint]);

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { failures } from "../envelope";
 import type { RuleRequest } from "../rulesets/check";
-import { replacedEntryPoint, withChangedRule } from "../rulesets/entry-point";
+import { replacedEntryPoint, requestsOf, withChangedRule } from "../rulesets/entry-point";
 import { newId } from "../rulesets/ids";
 import type { Zone } from "../state";
 import { packages, vendorPackage } from "./catalog";
@@ -150,7 +150,7 @@ function go(place: Place, zone: Zone, trigger: Trigger): void {
   if (from === "start") {
     const own: readonly RuleRequest[] = state.rulesets.latest(zone.id)?.rules ?? [];
     const rules = [...own, ...equivalent(waf).filter((rule) => !own.some((each) => isSame(each, rule)))];
-    const place = { store: state.rulesets, zone, limits: settings.limits };
+    const place = { store: state.rulesets, place: requestsOf(zone), limits: settings.limits };
     state.rulesets.write(zone.id, replacedEntryPoint(place, { name: "default", rules }));
   }
   moveTo(decision.to, place, zone.id, { from, trigger, by: "dashboard" });
@@ -164,7 +164,7 @@ function isSame(own: RuleRequest, proposed: ProposedRule): boolean {
 }
 
 function adjust({ state, settings }: Place, zone: Zone, { rule: id, change }: Adjustment): void {
-  const place = { store: state.rulesets, zone, limits: settings.limits };
+  const place = { store: state.rulesets, place: requestsOf(zone), limits: settings.limits };
   const old = state.rulesets.latest(zone.id);
   const rule = old?.rules.find((each) => id === undefined || each.id === id);
   if (old === undefined || rule === undefined) throw failures.notFound("rule");

@@ -1,46 +1,64 @@
 import { z } from "zod";
 import { isJsonObject, sameJson, type JsonObject } from "../../basics/json";
+import type { Scope } from "../../runtime/composite-id";
 import type { Context } from "../../runtime/lifecycle";
 import { OVERRIDING } from "../../rulesets/effective";
-import { readEntryPoint } from "../../rulesets/entry-point";
+import { readEntryPoint, type EntryPointAddress } from "../../rulesets/entry-point";
 import { existingDeployment } from "../../rulesets/existing";
 import { findManagedRuleset, listManagedRulesets, UnknownRulesetError } from "../../rulesets/managed";
 import { thresholdName } from "../../rulesets/overrides";
-import type { EntryPoint, ManagedRuleset, ManagedRulesetInfo, ZoneRule } from "../../rulesets/wire";
+import {
+  PHASES,
+  type EntryPoint,
+  type ManagedRuleset,
+  type ManagedRulesetInfo,
+  type ZoneRule,
+} from "../../rulesets/wire";
 import { CommandError } from "../../terminal/errors";
 import { listOf, objectOf, type Code } from "../code";
 import { TYPES, type ExistingObject } from "../existing";
 import { hostsIn } from "../names";
 import type { Inventory } from "../inventory";
-import type { Zone } from "../zones";
 
 export const PASS_ACCOUNT =
   "Pass --account <id>, set CLOUDFLARE_ACCOUNT_ID, or give the token Zone Read, which shows the zone's account.";
 
 /**
- * Reads a zone's deployments of managed rulesets, each with the exceptions before it.
+ * Reads the deployments of managed rulesets in a zone or account, each with the exceptions before it.
  *
+ * @param owner how messages refer to the zone or account.
  * @param account the account that has the rulesets.
  * @throws CommandError if there are deployments and the account is unknown.
  */
 export async function readRulesets(
   inventory: Inventory,
-  zone: Zone,
+  scope: Scope,
+  owner: string,
   account: string | undefined,
 ): Promise<void> {
-  await inventory.part(`managed rulesets in ${zone.what}`, async () => {
+  for (const phase of PHASES) await readEntryPointRules(inventory, { ...scope, phase }, owner, account);
+}
+
+async function readEntryPointRules(
+  inventory: Inventory,
+  address: EntryPointAddress,
+  owner: string,
+  account: string | undefined,
+): Promise<void> {
+  const which = address.phase === PHASES[0] ? "" : " for responses";
+  await inventory.part(`managed rulesets${which} in ${owner}`, async () => {
     const ctx = inventory.host.context(TYPES.managedRulesetOverride.type);
-    const found = await readEntryPoint(ctx, zone.id);
+    const found = await readEntryPoint(ctx, address);
     if (found === undefined) return; // Nothing was ever deployed.
     if (account === undefined)
       throw new CommandError(
-        `${zone.what} deploys managed rulesets from its account, and the token can't read the account's ID. ${PASS_ACCOUNT} Nothing was written.`,
+        `${owner} deploys managed rulesets from its account, and the token can't read the account's ID. ${PASS_ACCOUNT} Nothing was written.`,
       );
     const rulesets = await listManagedRulesets(ctx.api, account);
     const excepting = new Set<ZoneRule>();
     for (const rule of found.rules.filter((each) => each.deploys !== undefined)) {
       const deployment = await readDeployment(
-        { inventory, ctx, zone, account, found, rulesets, excepting },
+        { inventory, ctx, address, owner, account, found, rulesets, excepting },
         rule,
       );
       if (deployment !== undefined) inventory.found.push(deployment);
@@ -48,7 +66,7 @@ export async function readRulesets(
     for (const rule of found.rules) {
       if (rule.deploys !== undefined || excepting.has(rule)) continue;
       inventory.leaveOut(
-        `rule ${inWords(rule)} in ${zone.what}`,
+        `rule ${inWords(rule)} in ${owner}`,
         rule.action === "skip"
           ? "it can't be declared as an exception for the deployment that follows it, so it's left unchanged"
           : `its action is ${JSON.stringify(rule.action)}, but only rules that execute a managed ruleset can be declared`,
@@ -60,7 +78,8 @@ export async function readRulesets(
 interface DeploymentContext {
   readonly inventory: Inventory;
   readonly ctx: Context;
-  readonly zone: Zone;
+  readonly address: EntryPointAddress;
+  readonly owner: string;
   readonly account: string;
   readonly found: EntryPoint;
   /** The account's managed rulesets. Two may have the same name. */
@@ -70,11 +89,11 @@ interface DeploymentContext {
 }
 
 async function readDeployment(where: DeploymentContext, rule: ZoneRule): Promise<ExistingObject | undefined> {
-  const { inventory, ctx, zone, account, excepting } = where;
+  const { inventory, ctx, address, owner, account, excepting } = where;
   const { deploys } = rule;
   if (deploys === undefined) return undefined;
   const resource = TYPES.managedRulesetOverride;
-  const what = `rule ${inWords(rule)} in ${zone.what}`;
+  const what = `rule ${inWords(rule)} in ${owner}`;
   let managed: ManagedRuleset;
   try {
     managed = await findManagedRuleset(ctx, account, { id: deploys.rulesetId }, deploys.version);
@@ -83,7 +102,7 @@ async function readDeployment(where: DeploymentContext, rule: ZoneRule): Promise
     inventory.leaveOut(what, error.reason);
     return undefined;
   }
-  const { isOwn, inFront, outputs: seed } = existingDeployment({ ...where, zone: zone.id, rule, managed });
+  const { isOwn, inFront, outputs: seed } = existingDeployment({ ...where, rule, managed });
   const outputs = await inventory.outputs(resource, rule.id, seed);
   if (outputs === undefined) return undefined;
   const { drift } = outputs;
@@ -102,10 +121,10 @@ async function readDeployment(where: DeploymentContext, rule: ZoneRule): Promise
     id: rule.id,
     what,
     labels: [rule.description, managed.name, ...hostsIn(rule.expression)],
-    scope: { kind: "zone", id: zone.id },
+    scope: address,
     outputs,
     args: (writing) => ({
-      zoneId: writing.scope({ kind: "zone", id: zone.id }),
+      zoneId: address.kind === "zone" ? writing.scope(address) : undefined,
       accountId: writing.scope({ kind: "account", id: account }),
       ...declaredArguments(outputs),
       owasp: withNamedThreshold(outputs["owasp"]),
@@ -117,7 +136,7 @@ async function readDeployment(where: DeploymentContext, rule: ZoneRule): Promise
 
 /** The arguments, in the order in which the program lists them. */
 const ARGUMENTS = new Set([
-  ...["ruleset", "version", "description", "expression", "enabled", "ref"],
+  ...["phase", "ruleset", "version", "description", "expression", "enabled", "ref"],
   ...[...OVERRIDING, "matchedData", "exceptions"],
 ]);
 

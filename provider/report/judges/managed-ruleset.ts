@@ -32,7 +32,7 @@ import {
 /** Compares what a managed ruleset's deployment protects before and after the update. */
 
 const traits: ObjectTraits = {
-  scope: ["zoneId"],
+  scope: ["zoneId", "accountId", "phase"],
   isSole: false,
   leaves: (old) => (modeOf(old) === "remove" ? undefined : modeOf(old) === "keep" ? old : asFound(old)),
   // A renamed resource declares the same rule. Any other rule has another position in the zone.
@@ -48,12 +48,20 @@ const stopped: Comparison = ({ before, after }) => {
   const how = after === undefined ? "is removed" : mayAct(after) ? "may be disabled" : "is disabled";
   const on = expansionIn(before.inputs).rules?.on;
   const rules = on === undefined ? "" : ` (${on} of its rules ${on === 1 ? "was" : "were"} on)`;
-  return [say`${nameOf(before)} in zone ${cell(before.inputs["zoneId"], 40)} ${words(`${how}${rules}`)}`];
+  const { zoneId } = before.inputs;
+  const where = zoneId === undefined ? words("") : say` in zone ${cell(zoneId, 40)}`;
+  return [say`${nameOf(before)}${where} ${words(`${how}${rules}`)}`];
 };
 
 function withRemaining(sentence: Phrase, { inputs, outputs }: Side, plan: Plan): Phrase {
+  if (inputs["phase"] !== undefined) return sentence; // Responses are only logged.
   const { acting, leaving } = deploymentsOf(plan);
-  const declared = acting.filter((other) => other.inputs["zoneId"] === inputs["zoneId"]);
+  const declared = acting.filter((other) =>
+    traits.scope.every((name) => sameJson(other.inputs[name], inputs[name])),
+  );
+  // An account's rules only run in Enterprise zones, and its other rules may select other zones.
+  const [owner, zone] =
+    inputs["zoneId"] === undefined ? ["the account", { plan: "enterprise" }] : ["the zone", {}];
   // Rules that this plan removes don't count.
   const found = asList(outputs["otherManagedRules"])
     .map(asObject)
@@ -61,19 +69,19 @@ function withRemaining(sentence: Phrase, { inputs, outputs }: Side, plan: Plan):
   const left = declaredRulesets(declared.map((other) => other.inputs));
   // What else another program's rule does isn't recorded.
   const others = found.map(({ rulesetId }) => ({ ...UNKNOWN_RULESET, id: asText(rulesetId) }));
-  const { requests, lacking } = protectionOf([...left, ...(declared.length > 0 ? [] : others)], {});
+  const { requests, lacking } = protectionOf([...left, ...(declared.length > 0 ? [] : others)], zone);
   if (declared.length + found.length === 0)
-    return say`${sentence}; the zone is left without a managed ruleset`;
+    return say`${sentence}; ${words(owner)} is left without a managed ruleset`;
   if (requests === "none" || requests === "some")
-    return say`${sentence}; the zone is left without a managed ruleset that protects all of it: ${joined(lacking.map((lack) => words(formatValue(lack, 300))))}`;
+    return say`${sentence}; ${words(owner)} is left without a managed ruleset that protects all of it: ${joined(lacking.map((lack) => words(formatValue(lack, 300))))}`;
   if (declared.length === 0) {
     const names = found.map(({ description, ref }) =>
       cell(asText(description) === "" ? ref : (description ?? ref), 60),
     );
-    return say`${sentence}; when last read, the zone also had ${joined(names)}`;
+    return say`${sentence}; when last read, ${words(owner)} also had ${joined(names)}`;
   }
   const byName = new Map(declared.map(nameOf).map((one) => [JSON.stringify(one.parts), one]));
-  return say`${sentence}; the zone's other rulesets don't replace it: ${joined([...byName.values()])}`;
+  return say`${sentence}; ${words(owner)}'s other rulesets don't replace it: ${joined([...byName.values()])}`;
 }
 
 /** Finds the deployments that are active after the update, and the IDs of rules that no longer are. */
@@ -262,7 +270,7 @@ function asFound(old: Side): Side {
   const { rulesetId, version, overrides } = found.deploys ?? {};
   const same = rulesetId === old.outputs["rulesetId"];
   const inputs = {
-    ...pick(old.inputs, ["zoneId", "accountId", ...(same ? ["expansion"] : [])]),
+    ...pick(old.inputs, ["zoneId", "accountId", "phase", ...(same ? ["expansion"] : [])]),
     ruleset: same ? old.inputs["ruleset"] : { id: rulesetId },
     expression: found.expression,
     enabled: found.enabled && found.deploys !== undefined && overrides?.enabled !== false,

@@ -107,7 +107,7 @@ export function newlySkipped(own: Deployment, all: readonly Deployment[]): reado
   const { after, place } = own;
   if (place === "stays") return [];
   return all
-    .filter((other) => other !== own && isSameZone(other.after, after))
+    .filter((other) => other !== own && isInSameList(other.after, after))
     .filter((other) => other.place !== "stays" || !own.isCompared)
     .filter((other) => !isAhead(own, other))
     .flatMap((other) => {
@@ -126,8 +126,11 @@ export function newlySkipped(own: Deployment, all: readonly Deployment[]): reado
     });
 }
 
-const isSameZone = ({ inputs: one }: Side, { inputs: other }: Side): boolean =>
-  one["zoneId"] === other["zoneId"] || isHidden(one["zoneId"]) || isHidden(other["zoneId"]);
+/** Whether two rules are, or may be, in the same entry point. */
+const isInSameList = ({ inputs: one }: Side, { inputs: other }: Side): boolean =>
+  ["zoneId", "phase", ...(one["zoneId"] === undefined ? ["accountId"] : [])].every(
+    (name) => one[name] === other[name] || isHidden(one[name]) || isHidden(other[name]),
+  );
 
 /** Whether a rule certainly comes before another one after the update, in whatever order the steps run. */
 function isAhead(own: Deployment, other: Deployment): boolean {

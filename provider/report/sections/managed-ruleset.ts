@@ -45,10 +45,17 @@ export function declaredName({ inputs }: Pick<StepView["old"], "inputs">): strin
   return expansionIn(inputs).ruleset?.name ?? asText(asObject(inputs["ruleset"])["name"]);
 }
 
-/** Names the ruleset for a reader: by its name, by the known name for its ID, or by the ID. */
+/**
+ * Names the ruleset for a reader: by its name, by the known name for its ID, or by the ID. If it's deployed in an account,
+ * says so, because a change there changes many zones.
+ */
 export function nameOf(side: Pick<StepView["old"], "inputs">): Phrase {
-  const { id } = asObject(side.inputs["ruleset"]);
-  return cell(declaredName(side) ?? (asText(id) === undefined ? id : rulesetName(asText(id))), 80);
+  const { ruleset, zoneId, accountId } = side.inputs;
+  const { id } = asObject(ruleset);
+  const name = cell(declaredName(side) ?? (asText(id) === undefined ? id : rulesetName(asText(id))), 80);
+  return zoneId === undefined && accountId !== undefined
+    ? say`${name} for all matching zones of account ${cell(accountId, 40)}`
+    : name;
 }
 
 /** Returns what a destroy does. That depends on where the rule came from. */
