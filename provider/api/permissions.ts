@@ -82,7 +82,7 @@ export const RESOURCE_PERMISSIONS = {
   ManagedRulesetOverride: of(
     [ZONE_WAF],
     [ACCOUNT_RULESETS],
-    "With Zone Read, the preview of a create also tells whether the zone's plan includes the ruleset. With Analytics Read, the preview of a change counts firewall events.",
+    "With Zone Read, the preview of a create also tells whether the zone's plan includes the ruleset. With Analytics Read, the preview of a change counts firewall events. In an account, an update needs Account Rulesets Write instead of Zone WAF Write.",
   ),
   WafMigration: of(
     [ZONE_WAF],

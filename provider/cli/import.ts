@@ -24,7 +24,7 @@ export function register(program: Command, io: Io): void {
     .addOption(
       new Option(
         "--account <id>",
-        "account to import Workers KV namespaces and Logpush jobs from; also used for managed rulesets of zones whose account can't be read",
+        "account to import Workers KV namespaces, Logpush jobs and managed rulesets from; also used for managed rulesets of zones whose account can't be read",
       ).argParser(hexId),
     )
     .addOption(
@@ -77,7 +77,7 @@ Examples:
   $ cd shop && pulumi import --file import.json --yes --protect=false --generate-code=false`;
 
 const OF_ZONES: readonly Product[] = ["page-shield", "rulesets", "logpush"];
-const OF_ACCOUNTS: readonly Product[] = ["logpush", "kv"];
+const OF_ACCOUNTS: readonly Product[] = ["rulesets", "logpush", "kv"];
 
 function refuseContradictions(options: ImportOptions): void {
   const { zone, account, only, withValues } = options;

@@ -23,8 +23,8 @@ export const COUNTS: Readonly<Record<Chart, (zone: Zone) => Counts>> = {
   jobs: (zone) => each(valueOf(zone.jobs) ?? [], ({ state }) => state),
   managed: (zone) =>
     managed(
-      [zone.pageShield, zone.policies, zone.deployments, zone.jobs].flatMap((given): readonly Stacked[] =>
-        [valueOf(given) ?? []].flat(),
+      [zone.pageShield, zone.policies, zone.deployments, zone.responseDeployments, zone.jobs].flatMap(
+        (given): readonly Stacked[] => [valueOf(given) ?? []].flat(),
       ),
     ),
 };

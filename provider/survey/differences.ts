@@ -194,6 +194,7 @@ function zoneFacts(zone: Zone, stacks: Stacks): Facts {
       })),
     })),
     "managed rulesets": deploymentFacts(zone.deployments, stacks),
+    "managed rulesets for responses": deploymentFacts(zone.responseDeployments, stacks),
     // Compared per zone, because the account's deployments may cover only some of its zones.
     "protected by a managed ruleset": protection && switched(protection === "on"),
     OWASP: mapCell(zone.owasp, ({ state, paranoiaLevel, scoreThreshold, action }) => ({

@@ -241,6 +241,8 @@ export const zone = members({
   scripts: cell(scripts),
   /** The rules that execute a managed ruleset, in the order in which they run. */
   deployments: cell(z.array(deployment)),
+  /** The rules that execute a managed ruleset for responses, which only logs. Only Enterprise zones have any. */
+  responseDeployments: cell(z.array(deployment)),
   /**
    * The account's deployments, without those whose expression never matches the zone. They run before the zone's own.
    */

@@ -196,9 +196,8 @@ export function coveringDeployments(
   account: Pick<Account, "deployments"> | undefined,
   zone: ListedZone,
 ): Zone["accountDeployments"] {
+  if (!mayHaveEnterpriseRules(zone)) return [];
   const known = knownOf(zone);
-  const { plan } = known;
-  if (plan !== undefined && !ENTERPRISE.includes(plan)) return [];
   if (account === undefined) return NO_ACCOUNT;
   return mapCell(account.deployments, (all) =>
     all
@@ -216,6 +215,10 @@ export function coveringDeployments(
 }
 
 const ENTERPRISE = ["enterprise", "partners_enterprise"];
+
+/** Whether rules that need an Enterprise plan may apply to the zone. */
+export const mayHaveEnterpriseRules = ({ plan }: Pick<ListedZone, "plan">): boolean =>
+  ENTERPRISE.includes(valueOf(plan) ?? "enterprise");
 
 /**
  * Returns the settings of the first deployment that's on and has paranoia levels. If there's none, of the first that's

@@ -14,15 +14,22 @@ import type { Script as DetectedScript } from "../page-shield/records";
 import { isScoredBelow, threatOf } from "../page-shield/threat";
 import { listDetected, listPolicies, readSettings, SCRIPTS } from "../page-shield/wire";
 import { shownUrl, wouldBlockOf } from "../page-shield/would-block";
-import { entryPointOf, entryPointPath } from "../rulesets/entry-point";
-import { entryPoint } from "../rulesets/wire";
+import { entryPointOf, entryPointPath, readEntryPoint } from "../rulesets/entry-point";
+import { entryPoint, PHASES } from "../rulesets/wire";
 import type { Scope } from "../runtime/composite-id";
 import type { Host } from "../runtime/host";
 import { omitAbsent } from "../basics/json";
 import { COMPLETE, RIGHTS, type Reader } from "./cells";
 import type { Account, Cell, ListedZone, NotReadable, SurveyedJob, Zone } from "./model";
 import type { PaymentPages } from "./payment-pages";
-import { coveringDeployments, deploymentsOf, inZone, owaspOf, protectionIn } from "./read-deployments";
+import {
+  coveringDeployments,
+  deploymentsOf,
+  inZone,
+  mayHaveEnterpriseRules,
+  owaspOf,
+  protectionIn,
+} from "./read-deployments";
 import { isNotReadable, isReadable, mapCell, valueOf } from "./readable";
 import { tasksOf } from "./tasks";
 
@@ -58,7 +65,7 @@ export async function readZone(reading: Reading, listed: ListedZone): Promise<Zo
       }),
     ),
   );
-  const [settings, policies, found, entry, migration, jobs] = await Promise.all([
+  const [settings, policies, found, entry, responses, migration, jobs] = await Promise.all([
     cell("page_shield", () => readSettings(api, id)),
     cell("page_shield", () => listPolicies(api, id, COMPLETE)),
     cell("page_shield", async () => {
@@ -67,12 +74,23 @@ export async function readZone(reading: Reading, listed: ListedZone): Promise<Zo
       return await listDetected(api, SCRIPTS, query);
     }),
     managedRules,
+    // They take the same permission.
+    managedRules.then((requests) => {
+      if (isNotReadable(requests)) return requests;
+      const address = entryPointOf({ zoneId: id, phase: PHASES[1] });
+      return mayHaveEnterpriseRules(listed)
+        ? cell("rulesets", () => readEntryPoint(host, address))
+        : undefined;
+    }),
     cell("waf_migration/status", () => readMigration(host.api, id, managedRules)),
     cell("logpush/jobs", () => readJobs(host, { kind: "zone", id })),
   ]);
   const deployments = isReadable(entry)
     ? inZone(listed, await deploymentsOf(reading, id, account, entry?.explained))
     : entry;
+  const responseDeployments = isReadable(responses)
+    ? inZone(listed, await deploymentsOf(reading, id, account, responses))
+    : responses;
   const accountDeployments = coveringDeployments(account, listed);
   const scripts = isReadable(found) ? found : [];
   const all = (valueOf(policies) ?? []).map(({ policy }) => policy);
@@ -102,6 +120,7 @@ export async function readZone(reading: Reading, listed: ListedZone): Promise<Zo
     ),
     scripts: mapCell(found, (all) => summaryOf(all, reading, enforced)),
     deployments,
+    responseDeployments,
     accountDeployments,
     protection: protectionIn({ ...listed, accountDeployments, deployments }),
     owasp: owaspOf([accountDeployments, deployments]),

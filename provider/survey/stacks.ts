@@ -37,6 +37,7 @@ export class Stacks {
         all.map((each) => this.#mark(each, "PageShieldPolicy", each.id, each.description, list)),
       ),
       deployments: this.#markDeployments(zone.deployments, list),
+      responseDeployments: this.#markDeployments(zone.responseDeployments, list),
       jobs: this.#markJobs(zone.jobs, list),
     };
     const accountDeployments = this.#markDeployments(zone.accountDeployments);

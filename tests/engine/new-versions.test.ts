@@ -29,7 +29,7 @@ describeLong("after Cloudflare published a new version of a managed ruleset", ()
       return api.requests.map(({ method, path }) => `${method} ${path.replace(/[0-9a-f]{32}/g, "{id}")}`);
     };
     const unchanged = ["preview", "--expect-no-changes"] as const;
-    const latest = /Cloudflare Managed Ruleset 88 → 89: 1 new rule, 1 on in this zone \(1 log\)\./;
+    const latest = /Cloudflare Managed Ruleset 88 → 89: 1 new rule, 1 on in this deployment \(1 log\)\./;
     const pinned =
       /Cloudflare Managed Ruleset is pinned to 87 \(88 and 89 are available\): lacks 2 new rules, /;
 

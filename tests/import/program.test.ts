@@ -520,7 +520,7 @@ describe("the edgeguard import command", () => {
   it.each([
     [[], "nothing to import. Pass --zone <zone>"],
     [["--zone", "abc"], "32 hex digits"],
-    [["--account", "{account}", "--only", "rulesets"], "--only rulesets needs a zone"],
+    [["--account", "{account}", "--only", "page-shield"], "--only page-shield needs a zone"],
     [["--zone", "{zone}", "--only", "waf"], "Choose from page-shield, rulesets, logpush, kv"],
     [["--zone", "{zone}", "--only", "rulesets", "--with-values"], "Add kv to --only"],
     [["--zone", "{zone}", "--project", "my shop"], "Use 1 to 100 letters"],

@@ -69,6 +69,27 @@ describe("Cloudflare's official SDK against the local API", () => {
     await expect(elsewhere).rejects.toMatchObject({ status: 400 });
   });
 
+  it("deploys a ruleset for an account's Enterprise zones, and one for responses", async () => {
+    const account_id = api.accounts.main;
+    const phase = "http_request_firewall_managed";
+    const execute = { action: "execute", action_parameters: { id: managedRulesets.managed } } as const;
+    const expression = 'cf.zone.plan eq "ENT"';
+    const ruleset = { account_id, name: "root", kind: "root", phase } as const;
+    await expect(
+      sdk.rulesets.create({ ...ruleset, rules: [{ ...execute, expression: "true" }] }),
+    ).rejects.toMatchObject({ status: 400 });
+    const { id } = await sdk.rulesets.create({ ...ruleset, rules: [] });
+    const added = await sdk.rulesets.rules.create(id, { account_id, ...execute, expression });
+    expect(added).toMatchObject({ kind: "root", rules: [{ expression }] });
+    expect(await sdk.rulesets.phases.get(phase, { account_id })).toMatchObject({ id, kind: "root" });
+    const zone_id = api.zones.empty;
+    const responses = await sdk.rulesets.phases.update("http_response_firewall_managed", {
+      zone_id,
+      rules: [{ ...execute, action_parameters: { id: managedRulesets.sensitiveData }, expression: "true" }],
+    });
+    expect(responses).toMatchObject({ phase: "http_response_firewall_managed" });
+  });
+
   it("deploys a ruleset with payload logging, all of its rules off, behind an exception that isn't logged", async () => {
     const zone_id = api.zones.empty;
     const phase = "http_request_firewall_managed";

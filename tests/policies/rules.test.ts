@@ -305,6 +305,18 @@ describe("the policy zones-need-managed-ruleset", () => {
     expect(await zones(settingsOf(ZONE), edgeguard("ManagedRulesetOverride", { zoneId: upper }))).toEqual([]);
   });
 
+  test("counts this package's ruleset for an account, but none for responses or in a zone that isn't known yet", async () => {
+    const ruleset = { accountId: "a", ruleset: "WAF", expression: 'cf.zone.plan eq "ENT"' };
+    const deployed = (more: object): Promise<string[]> =>
+      zones(settingsOf(ZONE), edgeguard("ManagedRulesetOverride", { ...ruleset, ...more }));
+    expect(await deployed({})).toEqual([]);
+    expect(await deployed({ phase: "http_response_firewall_managed" })).toEqual([ZONE]);
+    expect(
+      await deployed({ zoneId: ZONE, phase: "http_response_firewall_managed", expression: "true" }),
+    ).toEqual([ZONE]);
+    expect(await deployed({ zoneId: UNKNOWN, expression: "true" })).toEqual([ZONE]);
+  });
+
   test("accepts all zones if a ruleset is deployed for the whole account, and the zones in exceptZones", async () => {
     const account = cloudflare("Ruleset", {
       accountId: "a",

@@ -34,6 +34,10 @@ const rule = { zoneId: ZONE, accountId: "a", ruleset: { name: "OWASP" }, enabled
 const job = { zoneId: ZONE, dataset: "http_requests", enabled: true };
 const migration = { zoneId: ZONE, target: "finished" };
 const MADE: readonly MadeStep[] = [
+  stepOf("replace", "ManagedRulesetOverride", "phase", {
+    old: rule,
+    new: { ...rule, phase: "http_response_firewall_managed" },
+  }),
   changed("ManagedRulesetOverride", "accountId", rule, { accountId: "b" }),
   changed(
     "ManagedRulesetOverride",

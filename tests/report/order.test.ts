@@ -1,6 +1,6 @@
 import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { report } from "../../provider/report/index";
-import { readEntryPoint } from "../../provider/rulesets/entry-point";
+import { entryPointOf, readEntryPoint } from "../../provider/rulesets/entry-point";
 import type { JsonObject } from "../../provider/basics/json";
 import { Operation, UNKNOWN, type Recorded } from "../support/operation";
 import { found, planJson, stepOf, type MadeStep, created, deleted, changed } from "./plans";
@@ -134,7 +134,7 @@ describe("on a zone,", () => {
   const OWASP = { ruleset: "Cloudflare OWASP Core Ruleset" };
   const MANAGED = { ruleset: "Cloudflare Managed Ruleset" };
   const order = async (): Promise<string[]> => {
-    const found = await readEntryPoint(new Operation(api).host, api.zones.empty);
+    const found = await readEntryPoint(new Operation(api).host, entryPointOf({ zoneId: api.zones.empty }));
     return (found?.rules ?? []).map(({ ref }) => ref);
   };
 

@@ -182,7 +182,7 @@ describe.each(["documented", "openapi"] as const)("in the API's %s dialect", (di
         `| 3 | ${OWASP} | ${deployments[2]?.ruleset.version ?? ""} | <code>http&#46;host eq &#34;a&#124;b&#46;example&#34;</code> | **off** | 3 | 40 (medium) | block | 0 on, ${rules?.off ?? 0} off | 2 |`,
       );
       expect(markdown).toMatch(
-        /1\. Cloudflare Managed Ruleset\n {3}- 87 → 88: 1 new rule, 1 on in this zone \(1 block\), 1 rule was removed \(1 off\)\n {3}- off: \d+ rules tagged `wordpress`\n {3}- log: \d+ rules tagged `anomaly`/,
+        /1\. Cloudflare Managed Ruleset\n {3}- 87 → 88: 1 new rule, 1 on in this deployment \(1 block\), 1 rule was removed \(1 off\)\n {3}- off: \d+ rules tagged `wordpress`\n {3}- log: \d+ rules tagged `anomaly`/,
       );
       expect(markdown).toContain(
         '   - exception for ```http.user_agent contains "``<b>@team"```: skips the whole',

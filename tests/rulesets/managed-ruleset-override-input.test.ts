@@ -31,7 +31,7 @@ describe("a preview that has sent no request yet", () => {
       { exceptions: [{ expression: "(ssl", skip: "all" }] },
       "exceptions[0].expression: column 1: ( is never closed. Add the missing )",
     ],
-    [{ ref: "" }, "ref: is empty. Set it to a ref that identifies the rule in the zone"],
+    [{ ref: "" }, "ref: is empty. Set it to a ref that identifies the rule in its entry point"],
     [{ enabled: "true" }, 'enabled: must be a boolean, not "true"'],
     [{ owasp: {} }, "owasp.paranoiaLevel: is required and must be a whole number from 1 to 4"],
     [

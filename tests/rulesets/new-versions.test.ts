@@ -87,7 +87,7 @@ describe("a refresh or a preview after Cloudflare published a version", () => {
     ]);
     expect(found.said).toEqual([
       [
-        "Cloudflare Managed Ruleset 88 → 89: 3 new rules, 2 on in this zone (1 block, 1 log), 1 rule you override was removed.",
+        "Cloudflare Managed Ruleset 88 → 89: 3 new rules, 2 on in this deployment (1 block, 1 log), 1 rule you override was removed.",
         `${String(overridden["description"])} (${overridden.id}): log → gone; an override refers to it`,
         `First (${"a".repeat(32)}): new → block`,
         `Second (${"b".repeat(32)}): new → log`,
@@ -161,7 +161,7 @@ describe("a refresh or a preview after Cloudflare published a version", () => {
     });
     const { said } = await refresh(recorded);
     expect(firstLine(said[0])).toBe(
-      "Cloudflare Managed Ruleset 88 → 89: 1 new rule, none on in this zone (the deployment is disabled).",
+      "Cloudflare Managed Ruleset 88 → 89: 1 new rule, none on in this deployment (the deployment is disabled).",
     );
   });
 
@@ -190,9 +190,9 @@ describe("a refresh or a preview after Cloudflare published a version", () => {
     const operation = bench.operation();
     for (const each of recorded) await operation.refresh(TYPE, each);
     expect(operation.said.map(firstLine)).toEqual([
-      'edgeguard: managed ruleset "edgeguard/a": Cloudflare Managed Ruleset 88 → 89: 1 new rule, 1 on in this zone (1 log).',
-      'edgeguard: managed ruleset "edgeguard/b": Cloudflare Managed Ruleset 88 → 89: 1 new rule, 1 on in this zone (1 block).',
-      'edgeguard: managed ruleset "edgeguard/c": Cloudflare Managed Ruleset 88 → 89: 1 new rule, 1 on in this zone (1 block).',
+      'edgeguard: managed ruleset "edgeguard/a": Cloudflare Managed Ruleset 88 → 89: 1 new rule, 1 on in this deployment (1 log).',
+      'edgeguard: managed ruleset "edgeguard/b": Cloudflare Managed Ruleset 88 → 89: 1 new rule, 1 on in this deployment (1 block).',
+      'edgeguard: managed ruleset "edgeguard/c": Cloudflare Managed Ruleset 88 → 89: 1 new rule, 1 on in this deployment (1 block).',
     ]);
     expect(sent().filter((path) => path.includes("/versions/"))).toHaveLength(1);
   });
@@ -217,7 +217,7 @@ describe("a refresh or a preview after Cloudflare published a version", () => {
     await operation.preview(TYPE, changed, recorded);
     expect(operation.said.map(withoutRef).map(firstLine)).toEqual([
       "block → log: no event of the last 24 h (32 rules)",
-      "Cloudflare Managed Ruleset 88 → 89: 1 new rule, 1 on in this zone (1 log).",
+      "Cloudflare Managed Ruleset 88 → 89: 1 new rule, 1 on in this deployment (1 log).",
     ]);
     const updated = await bench.up(changed, recorded);
     expect(updated.outputs["rulesetVersion"]).toBe("89");
@@ -269,7 +269,7 @@ test("agrees with the local API on how many rules act before and after a new ver
     const found = await refresh(recorded);
     recorded = found.recorded;
     const [summary, on] = [firstLine(found.said[0]), added.filter((effect) => effect !== "off").length];
-    expect(summary).toContain(`: ${added.length} new rules, ${on === 0 ? "none" : on} on in this zone`);
+    expect(summary).toContain(`: ${added.length} new rules, ${on === 0 ? "none" : on} on in this deployment`);
     expect(sumOf(summary, /(\d+) rules?(?: you override)? (?:was|were) removed/g)).toBe(gone);
     expect(sumOf(summary, /(\d+) rules? [\w]+ → /g)).toBe(changed);
     expect(changed).toBeGreaterThan(5);
@@ -292,7 +292,7 @@ describe("a refresh after a new version of the OWASP Core Ruleset", () => {
     });
     const { said } = await refresh(recorded);
     expect(firstLine(said[0])).toBe(
-      "Cloudflare OWASP Core Ruleset 37 → 38: 2 new rules, 1 on in this zone (1 score), 1 rule score → off.",
+      "Cloudflare OWASP Core Ruleset 37 → 38: 2 new rules, 1 on in this deployment (1 score), 1 rule score → off.",
     );
   });
 
@@ -333,7 +333,7 @@ describe("a refresh after a new version of the OWASP Core Ruleset", () => {
     });
     const { said, warned } = await refresh(recorded);
     expect(firstLine(said[0])).toBe(
-      "Cloudflare OWASP Core Ruleset 37 → 38: 1 new rule, 1 on in this zone (1 block), 1 rule you override was removed, score threshold 25 (high) → 40 (medium).",
+      "Cloudflare OWASP Core Ruleset 37 → 38: 1 new rule, 1 on in this deployment (1 block), 1 rule you override was removed, score threshold 25 (high) → 40 (medium).",
     );
     expect(warned).toEqual([expect.stringContaining("compares the score")]);
   });
@@ -436,7 +436,7 @@ describe("when versions can't be compared,", () => {
     recorded = await bench.up(bench.declareManaged());
     await bench.publishVersion(managedRulesets.managed, { add: [{ description: "New" }] });
     const { on, off } = await bench.effectiveDeployment();
-    rulesNow = `Cloudflare Managed Ruleset 88 → 89: ${on + off} rules now, ${on} on in this zone.`;
+    rulesNow = `Cloudflare Managed Ruleset 88 → 89: ${on + off} rules now, ${on} on in this deployment.`;
   });
 
   test("a refresh only counts the rules if the previous version is gone, and says so once", async () => {
@@ -476,7 +476,7 @@ describe("when versions can't be compared,", () => {
     expect(first.said).toEqual([]);
     expect(first.recorded.outputs["rulesetVersion"]).toBe("88");
     expect((await refresh(first.recorded)).said.map(firstLine)).toEqual([
-      "Cloudflare Managed Ruleset 88 → 89: 1 new rule, 1 on in this zone (1 block).",
+      "Cloudflare Managed Ruleset 88 → 89: 1 new rule, 1 on in this deployment (1 block).",
     ]);
   });
 

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../provider/basics/json";
 import { Operation, rawGet, rawSend, type Recorded } from "../support/operation";
 import type { ResourceName } from "../support/permissions-markdown";
 import { Bench, withEmptyLists, zones } from "../support/bench";
-import { SAMPLES } from "../support/samples";
+import { ELSEWHERE, SAMPLES } from "../support/samples";
 
 /** What holds for every resource: create, no change, update, replacement, an object that's gone. */
 
@@ -11,26 +11,38 @@ type Path = (recorded: Recorded) => string;
 /** The path of an object that a refresh can find gone. */
 const PATHS: Partial<Readonly<Record<ResourceName, Path>>> = {
   PageShieldPolicy: ({ id }) => `/zones/${zones.empty}/page_shield/policies/${id}`,
-  ManagedRulesetOverride: ({ id, outputs }) =>
-    `/zones/${zones.empty}/rulesets/${String(outputs["entryPointId"])}/rules/${id}`,
+  ManagedRulesetOverride: ({ id, outputs: { zoneId, accountId, entryPointId } }) => {
+    const scope = zoneId === undefined ? `accounts/${String(accountId)}` : `zones/${String(zoneId)}`;
+    return `/${scope}/rulesets/${String(entryPointId)}/rules/${id}`;
+  },
   LogpushJob: ({ id }) => `/zones/${zones.empty}/logpush/jobs/${id}`,
   KvNamespace: ({ id, inputs }) => `/accounts/${String(inputs["accountId"])}/storage/kv/namespaces/${id}`,
 };
 
-/** The plan of the zone `blog` has no Logpush. */
-const ELSEWHERE: Partial<Readonly<Record<ResourceName, string>>> = { LogpushJob: zones.shop };
+/** What the plan of the zone `blog` doesn't include. */
+const OTHER_ZONE: Readonly<Record<string, string>> = {
+  LogpushJob: zones.shop,
+  "ManagedRulesetOverride for responses": zones.shop,
+};
 
 /** A migration has steps of its own. */
 const TYPES = (Object.keys(SAMPLES) as ResourceName[]).filter((type) => type !== "WafMigration");
 
-describe.each(TYPES)("a %s", (type) => {
+const ROWS = [
+  ...TYPES.map((type) => [type, type, SAMPLES[type]] as const),
+  ...Object.entries(ELSEWHERE).map(
+    ([where, sample]) => [`ManagedRulesetOverride ${where}`, "ManagedRulesetOverride", sample] as const,
+  ),
+];
+
+describe.each(ROWS)("a %s", (label, type, sample) => {
   const b = new Bench(type);
   const path = PATHS[type];
   let args: JsonObject;
   let changed: JsonObject;
   let recorded: Recorded;
   beforeEach(async () => {
-    ({ args, changed } = SAMPLES[type](b.api));
+    ({ args, changed } = sample(b.api));
     recorded = await b.up(args);
   });
 
@@ -44,7 +56,7 @@ describe.each(TYPES)("a %s", (type) => {
 
   test("is replaced if its zone or account changes", async () => {
     const key = "zoneId" in args ? "zoneId" : "accountId";
-    const moved = { ...args, [key]: key === "zoneId" ? (ELSEWHERE[type] ?? zones.blog) : "0".repeat(32) };
+    const moved = { ...args, [key]: key === "zoneId" ? (OTHER_ZONE[label] ?? zones.blog) : "0".repeat(32) };
     const offline = { config: { "edgeguard:liveChecks": "false" } };
     expect(await b.preview(moved, recorded, offline)).toMatchObject({ step: "replace", replaces: [key] });
     if (key !== "zoneId") return; // The API has one account.

@@ -47,6 +47,35 @@ export const SAMPLES: Readonly<Record<ResourceName, (api: LocalApi) => Sample>> 
     ),
 };
 
+/** Managed rulesets that aren't in a zone's entry point for requests. */
+export const ELSEWHERE: Readonly<Record<"for an account" | "for responses", (api: LocalApi) => Sample>> = {
+  "for an account": ({ accounts }) =>
+    of(
+      {
+        accountId: accounts.main,
+        ref: "waf",
+        ruleset: { id: managedRulesets.managed },
+        expression: ENTERPRISE,
+        exceptions: [{ expression: `(http.host eq "a.example") and ${ENTERPRISE}`, skip: "this" }],
+      },
+      { categories: [{ tag: "wordpress", enabled: false }] },
+    ),
+  "for responses": ({ zones, accounts }) =>
+    of(
+      {
+        zoneId: zones.empty,
+        accountId: accounts.main,
+        phase: "http_response_firewall_managed",
+        ref: "leaks",
+        ruleset: { id: managedRulesets.sensitiveData },
+      },
+      { categories: [{ tag: "pii", enabled: false }] },
+    ),
+};
+
+/** How the expression of an account's rule ends. */
+export const ENTERPRISE = 'cf.zone.plan eq "ENT"';
+
 function of(args: JsonObject, change: JsonObject): Sample {
   return { args, changed: { ...args, ...change } };
 }

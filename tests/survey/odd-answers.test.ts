@@ -403,7 +403,7 @@ describe("a survey that couldn't read anything in a zone", () => {
     for (const path of ["page_shield", "logpush/jobs", ENTRY_POINT])
       ground.api.fault({ kind: "status", status: 400, match: { path }, times: 1_000 });
     await ground.survey(...BUDGET, "--stack", "state.json");
-    const unread = ["pageShield", "policies", "deployments", "jobs"];
+    const unread = ["pageShield", "policies", "deployments", "responseDeployments", "jobs"];
     expect(ground.zone(ground.api.zones.blog).unmanaged).toEqual({ objects: [], unread, command: "" });
     expect(ground.row(ground.api.zones.blog)).toMatch(/,not known,not known,not known\r?$/);
   });

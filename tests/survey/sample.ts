@@ -146,6 +146,7 @@ function readable(number: number): Omit<Zone, "tasks" | "protection"> {
         onPaymentPage,
       })),
     },
+    responseDeployments: [],
     deployments: isDeployed
       ? [
           {
@@ -243,10 +244,15 @@ function unreadable(number: number): Omit<Zone, "tasks" | "protection"> {
     policies: { notReadable: "plan", what: "Page Shield policies" },
     scripts: right("Page Shield Read"),
     deployments: right("Zone WAF Read"),
+    responseDeployments: right("Zone WAF Read"),
     owasp: right("Zone WAF Read"),
     migration: { notReadable: "failed", what: "GET /waf_migration/status returned 500" },
     jobs: right("Logs Write"),
-    unmanaged: { objects: [], unread: ["pageShield", "policies", "deployments", "jobs"], command: "" },
+    unmanaged: {
+      objects: [],
+      unread: ["pageShield", "policies", "deployments", "responseDeployments", "jobs"],
+      command: "",
+    },
   };
 }
 

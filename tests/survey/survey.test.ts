@@ -44,6 +44,10 @@ describe("edgeguard survey", () => {
       "GET /zones/X/page_shield/policies": all,
       "GET /zones/X/page_shield/scripts": all + 2, // Two zones have more than a hundred scripts.
       "GET /zones/X/rulesets/phases/http_request_firewall_managed/entrypoint": all,
+      // Only Enterprise zones.
+      "GET /zones/X/rulesets/phases/http_response_firewall_managed/entrypoint": zones.filter(
+        ({ plan }) => plan === "enterprise",
+      ).length,
       "GET /zones/X/waf_migration/status": all,
       "GET /zones/X/logpush/jobs": all,
       // Only zones that haven't migrated.

@@ -18,6 +18,7 @@ const SECTIONS = {
   policies: "page-shield/policies/",
   scripts: "page-shield/detection/review-malicious-scripts/",
   deployments: "waf/managed-rules/",
+  responseDeployments: "waf/managed-rules/reference/sensitive-data-detection/",
   accountDeployments: "waf/account/managed-rulesets/",
   migration: "waf/reference/migration-guides/waf-managed-rules-migration/",
   jobs: "logs/logpush/",
@@ -34,6 +35,7 @@ const LABELS: Readonly<Record<string, string>> = {
   migration: "WAF migration",
   namespaces: "Workers KV namespaces",
   pageShield: "Page Shield",
+  responseDeployments: "Managed rulesets for responses",
   unread: "Not readable, so there may be more",
   worst: "Scripts that need attention. Scores range from 1 to 99; lower is worse.",
 };
@@ -59,6 +61,7 @@ export function zonePart(zone: Zone, head: Head): HTMLElement {
   const parts: Readonly<Record<keyof typeof SECTIONS, unknown>> = {
     ...zone,
     deployments: named(zone.deployments),
+    responseDeployments: named(zone.responseDeployments),
     accountDeployments: named(zone.accountDeployments),
   };
   const taskItem = (task: Task): HTMLElement => {
