@@ -78,7 +78,8 @@ describe("Cloudflare's official SDK against the local API", () => {
     await expect(
       sdk.rulesets.create({ ...ruleset, rules: [{ ...execute, expression: "true" }] }),
     ).rejects.toMatchObject({ status: 400 });
-    const { id } = await sdk.rulesets.create({ ...ruleset, rules: [] });
+    const created = await sdk.rulesets.create({ ...ruleset, rules: [] });
+    const { id } = created as { id: string };
     const added = await sdk.rulesets.rules.create(id, { account_id, ...execute, expression });
     expect(added).toMatchObject({ kind: "root", rules: [{ expression }] });
     expect(await sdk.rulesets.phases.get(phase, { account_id })).toMatchObject({ id, kind: "root" });

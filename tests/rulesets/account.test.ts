@@ -1,7 +1,6 @@
 import { managedRulesets } from "edgeguard-local";
 import { omit, type JsonObject } from "../../provider/basics/json";
 import { report } from "../../provider/report";
-import { toMarkdown } from "../../provider/report/markdown";
 import { ImportDesk } from "../import/support";
 import { planJson, stepOf, type MadeStep } from "../report/plans";
 import { accounts, Bench, zones } from "../support/bench";
@@ -305,7 +304,8 @@ describe("the report on a deployment for an account", () => {
   });
 
   it("says for which zones a new one is", () => {
-    expect(toMarkdown(report(planJson(stepOf("create", KIND, "w", { new: rule })), "json"))).toContain(where);
+    const { text } = report(planJson(stepOf("create", KIND, "w", { new: rule })), "text");
+    expect(text).toContain(where);
   });
 });
 
