@@ -8,7 +8,15 @@ import type { AboutResource, Args, Facts, Lifecycle, State } from "./lifecycle";
 import { changesOf } from "./changes";
 import { HIDDEN, KEPT } from "./hidden";
 import { keysIn, memberNamesIn, namesOfSecrets } from "./secrets";
-import { canonicalJson, isJsonObject, omit, ownMember, pick, sameJson, type JsonObject } from "../basics/json";
+import {
+  canonicalJson,
+  isJsonObject,
+  omit,
+  ownMember,
+  pick,
+  sameJson,
+  type JsonObject,
+} from "../basics/json";
 
 const SCHEMA_VERSION = "schemaVersion";
 
