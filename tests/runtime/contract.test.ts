@@ -11,8 +11,8 @@ type Path = (recorded: Recorded) => string;
 /** The path of an object that a refresh can find gone. */
 const PATHS: Partial<Readonly<Record<ResourceName, Path>>> = {
   PageShieldPolicy: ({ id }) => `/zones/${zones.empty}/page_shield/policies/${id}`,
-  ManagedRulesetOverride: ({ id, outputs: { zoneId, accountId, entryPointId } }) => {
-    const scope = zoneId === undefined ? `accounts/${String(accountId)}` : `zones/${String(zoneId)}`;
+  ManagedRulesetOverride: ({ id, outputs: { zoneId: zone, accountId, entryPointId } }) => {
+    const scope = typeof zone === "string" ? `zones/${zone}` : `accounts/${String(accountId)}`;
     return `/${scope}/rulesets/${String(entryPointId)}/rules/${id}`;
   },
   LogpushJob: ({ id }) => `/zones/${zones.empty}/logpush/jobs/${id}`,
