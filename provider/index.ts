@@ -3,6 +3,7 @@ import "./runtime/node-version";
 export { KvEntries, type KvEntriesArgs, type KvEntryArgs } from "./kv/kv-entries";
 export { KvNamespace, type KvNamespaceArgs } from "./kv/kv-namespace";
 export { LogpushJob, type LogpushJobArgs } from "./logpush/logpush-job";
+export { LogpushTransformer, type LogpushTransformerArgs } from "./logpush/logpush-transformer";
 export { ManagedRulesetOverride, type ManagedRulesetOverrideArgs } from "./rulesets/managed-ruleset-override";
 export { PageShieldPolicy, type PageShieldPolicyArgs } from "./page-shield/policy";
 export {

@@ -2,6 +2,7 @@ import "./runtime/node-version";
 import { kvEntries } from "./kv/kv-entries";
 import { kvNamespace } from "./kv/kv-namespace";
 import { logpushJob } from "./logpush/logpush-job";
+import { logpushTransformer } from "./logpush/logpush-transformer";
 import { managedRulesetOverride } from "./rulesets/managed-ruleset-override";
 import { pageShieldPolicy } from "./page-shield/policy";
 import { pageShieldSettings } from "./page-shield/settings";
@@ -30,6 +31,7 @@ export const REGISTER: Readonly<Record<string, Verbs>> = {
   KvNamespace: kvNamespace.verbs,
   KvEntries: kvEntries.verbs,
   LogpushJob: logpushJob.verbs,
+  LogpushTransformer: logpushTransformer.verbs,
   ManagedRulesetOverride: managedRulesetOverride.verbs,
   WafMigration: wafMigration.verbs,
 };

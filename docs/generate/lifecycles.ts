@@ -1,6 +1,7 @@
 import { kvEntries } from "../../provider/kv/kv-entries";
 import { kvNamespace } from "../../provider/kv/kv-namespace";
 import { logpushJob } from "../../provider/logpush/logpush-job";
+import { logpushTransformer } from "../../provider/logpush/logpush-transformer";
 import { wafMigration } from "../../provider/migration/waf-migration";
 import { pageShieldPolicy } from "../../provider/page-shield/policy";
 import { pageShieldSettings } from "../../provider/page-shield/settings";
@@ -24,6 +25,7 @@ export const LIFECYCLES: Readonly<Record<ResourceName, LifecycleFacts>> = {
   ManagedRulesetOverride: managedRulesetOverride.verbs.facts,
   WafMigration: wafMigration.verbs.facts,
   LogpushJob: logpushJob.verbs.facts,
+  LogpushTransformer: logpushTransformer.verbs.facts,
   KvNamespace: kvNamespace.verbs.facts,
   KvEntries: kvEntries.verbs.facts,
 };

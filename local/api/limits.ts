@@ -37,6 +37,8 @@ export const defaultLimits = {
   /** The number of comparisons and logical nodes in one filter. */
   maxLogpushFilterOperators: 30,
   maxLogpushFilterBytes: 1000,
+  /** The size of a transformer's SQL, according to Cloudflare's guide. */
+  maxTransformerBytes: 10_000,
   /** The page size limits for lists of the previous WAF rules and of firewall rules. */
   minWafPerPage: 5,
   defaultWafPerPage: 50,

@@ -30,7 +30,7 @@ export function withSimulatedZones(seed: Seed, count: number): Seed {
     pageShieldDetected: { ...seed.pageShieldDetected, ...by(detectedIn) },
     rulesets: { ...seed.rulesets, zones: { ...seed.rulesets.zones, ...by(deployedIn) } },
     waf: { ...seed.waf, ...by(wafOf) },
-    logpush: { nextId: FIRST_JOB + count, jobs: [...seed.logpush.jobs, ...jobs] },
+    logpush: { ...seed.logpush, nextId: FIRST_JOB + count, jobs: [...seed.logpush.jobs, ...jobs] },
   };
 }
 

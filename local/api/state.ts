@@ -4,7 +4,7 @@ import { firewallEvent, type FirewallEvent } from "./analytics/events";
 import { kvSnapshot } from "./kv/entities";
 import type { KvStore } from "./kv/store";
 import { plans } from "./limits";
-import { logpushSnapshot } from "./logpush/entities";
+import { logpushSnapshot, nothingStored } from "./logpush/entities";
 import type { LogpushStore } from "./logpush/store";
 import { configured, detected } from "./page-shield/entities";
 import { detect, type Detection, type DetectMode } from "./page-shield/detect";
@@ -24,8 +24,8 @@ export const snapshotSchema = z.strictObject({
   pageShieldDetected: z.record(identifier, detected),
   /** The rulesets. Absent in states from earlier versions, which had none. */
   rulesets: rulesetsSnapshot.default(() => ({ published: [], zones: {} })),
-  /** The Logpush jobs. Absent in states from earlier versions, which had none. */
-  logpush: logpushSnapshot.default(() => ({ nextId: 1, jobs: [] })),
+  /** The Logpush jobs and transformers. Absent in states from earlier versions, which had none. */
+  logpush: logpushSnapshot.default(() => nothingStored),
   /** The zones' migrations. A zone that isn't listed migrated long ago. */
   waf: z.record(identifier, wafZone).default(() => ({})),
   /** What managed rules did, for GraphQL. */

@@ -94,6 +94,7 @@ export const RESOURCE_PERMISSIONS = {
     [],
     "For the zone or the account that the job belongs to. Zero Trust datasets also need Zero Trust: PII Read.",
   ),
+  LogpushTransformer: of([ACCOUNT_LOGS]),
   KvNamespace: of([WORKERS_KV]),
   KvEntries: of([WORKERS_KV]),
 } as const satisfies Readonly<Record<string, ResourcePermissions>>;

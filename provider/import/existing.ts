@@ -1,6 +1,7 @@
 import { kvEntries } from "../kv/kv-entries";
 import { kvNamespace } from "../kv/kv-namespace";
 import { logpushJob } from "../logpush/logpush-job";
+import { logpushTransformer } from "../logpush/logpush-transformer";
 import { managedRulesetOverride } from "../rulesets/managed-ruleset-override";
 import { pageShieldPolicy } from "../page-shield/policy";
 import { pageShieldSettings } from "../page-shield/settings";
@@ -32,6 +33,7 @@ export const TYPES = {
   pageShieldPolicy: importable(pageShieldPolicy),
   managedRulesetOverride: importable(managedRulesetOverride),
   logpushJob: importable(logpushJob),
+  logpushTransformer: importable(logpushTransformer),
   kvNamespace: importable(kvNamespace),
   kvEntries: importable(kvEntries),
 } as const;

@@ -15,7 +15,7 @@ import { PROJECT, projectFor, type Project } from "./project";
 import { asSentence, Inventory } from "./inventory";
 import { readNamespaces } from "./reading/kv";
 import { ENTRIES_FOLDER, readEntries } from "./reading/kv-entries";
-import { readJobs } from "./reading/logpush";
+import { readJobs, readTransformers } from "./reading/logpush";
 import { readPageShield } from "./reading/page-shield";
 import { PASS_ACCOUNT, readRulesets } from "./reading/rulesets";
 import { verify } from "./verify";
@@ -75,6 +75,9 @@ async function readEverything(
   const zones = [...byId.values()];
   const accounts = accountsOf(host, options, zones);
   const ofRulesets: string[] = [];
+  // Before the jobs, which may use them.
+  if (wants("logpush") && options.account !== undefined)
+    await readTransformers(inventory, accountOf(options.account));
   for (const zone of zones) {
     if (wants("page-shield")) await readPageShield(inventory, zone);
     if (wants("rulesets")) {

@@ -108,6 +108,16 @@ export const LOGPUSH = {
   UPLOAD_RECORDS: { MIN: 1_000, MAX: 1_000_000 },
 } as const;
 
+/** Limits for Logpush transformers (https://developers.cloudflare.com/logs/logpush/transformers/#limits). */
+export const TRANSFORMER = {
+  MAX_NAME_BYTES: 255,
+  MAX_DESCRIPTION_BYTES: 4_096,
+  /** The maximum size of the code (`POST /accounts/{account_id}/logpush/transformers`). Larger code is rejected. */
+  MAX_CODE_BYTES: 32_768,
+  /** 10 KB, the limit according to the guide. Larger code causes a warning. */
+  DOCUMENTED_CODE_BYTES: 10_000,
+} as const;
+
 /**
  * Limits for the WAF migration
  * (https://developers.cloudflare.com/waf/reference/migration-guides/waf-managed-rules-migration/). Zones that exceed

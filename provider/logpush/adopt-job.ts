@@ -1,6 +1,7 @@
 import { adopt, RENAME_HINT } from "../runtime/adoption";
 import { changesInWords, changesOf } from "../runtime/changes";
 import { scopeName, scopeOf } from "../runtime/composite-id";
+import type { Adopt } from "../runtime/fields";
 import type { Context, Findings } from "../runtime/lifecycle";
 import { omit, ownMember, sameJson, type JsonObject } from "../basics/json";
 import { hidesCredentials, samePlace, shownDestination } from "./destination-text";
@@ -18,21 +19,48 @@ export async function findJobToAdopt(
   jobs: readonly Job[],
   allFields: readonly string[] | undefined,
 ): Promise<Job | undefined> {
-  const alike = jobs.filter((job) => hasSameIdentity(args, job) && ctx.isUnclaimed(job.id));
-  const ids = alike.map(({ id }) => id).join(", ");
-  const object = `Logpush job ${JSON.stringify(args.name)} for dataset ${args.dataset} in ${scopeName(scopeOf(args))}`;
-  return await adopt({
+  return await adoptByName(ctx, {
     adopt: args.adopt,
+    alike: jobs.filter((job) => hasSameIdentity(args, job) && ctx.isUnclaimed(job.id)),
+    noun: "job",
+    object: `Logpush job ${JSON.stringify(args.name)} for dataset ${args.dataset} in ${scopeName(scopeOf(args))}`,
+    isEqual: (job) => isAsDeclared(args, job, allFields),
+    found: (job) => shownJob(args, job, allFields),
+    declared: shownArgs(args),
+  });
+}
+
+interface NamedObject<T> {
+  readonly adopt: Adopt | undefined;
+  /** Existing objects with the declared name. */
+  readonly alike: readonly T[];
+  /** What the object is, such as `job`, and how messages refer to this one. */
+  readonly noun: string;
+  readonly object: string;
+  isEqual(object: T): boolean;
+  /** The existing object's arguments, and the declared ones, without secrets. */
+  found(object: T): JsonObject;
+  readonly declared: JsonObject;
+}
+
+/** Chooses the object to adopt among those with the declared name. A second one isn't created. */
+export async function adoptByName<T extends { readonly id: string }>(
+  ctx: Context,
+  { adopt: mode, alike, noun, object, isEqual, found, declared }: NamedObject<T>,
+): Promise<T | undefined> {
+  const ids = alike.map(({ id }) => id).join(", ");
+  return await adopt({
+    adopt: mode,
     alike,
-    equal: () => alike.filter((job) => isAsDeclared(args, job, allFields)),
+    equal: () => alike.filter(isEqual),
     refusals: {
       several: () =>
         `More than one ${object} could be adopted: ${ids}. Delete all but one, or choose another name. ${RENAME_HINT}`,
       never: () =>
-        `A ${object} already exists (${ids}), and adopt: "never" prevents adopting it. ${RENAME_HINT} Otherwise choose another name, or delete the job.`,
-      different: (job) =>
-        `A ${object} already exists (${ids}) but differs in ${changesInWords(changesOf(shownJob(args, job, allFields), shownArgs(args), ctx))}. ` +
-        `If the job is left over from an interrupted \`pulumi up\`, set adopt: "takeOver" to continue. ${RENAME_HINT} Otherwise choose another name, or delete the job.`,
+        `A ${object} already exists (${ids}), and adopt: "never" prevents adopting it. ${RENAME_HINT} Otherwise choose another name, or delete the ${noun}.`,
+      different: (each) =>
+        `A ${object} already exists (${ids}) but differs in ${changesInWords(changesOf(found(each), declared, ctx))}. ` +
+        `If the ${noun} is left over from an interrupted \`pulumi up\`, set adopt: "takeOver" to continue. ${RENAME_HINT} Otherwise choose another name, or delete the ${noun}.`,
     },
   });
 }

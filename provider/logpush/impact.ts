@@ -1,2 +1,2 @@
 /** What the report needs to have been looked at before it rules out a loss. */
-export const SEEN = { existingJob: "existingJob" } as const;
+export const SEEN = { existingJob: "existingJob", existingTransformer: "existingTransformer" } as const;

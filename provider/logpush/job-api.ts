@@ -47,12 +47,17 @@ export async function readJob(api: EdgeApi, scope: Scope, id: string): Promise<J
   return await api.get(`${jobsPath(scope)}/${id}`, {
     what: `Reading Logpush job ${id} of ${scopeName(scope)}`,
     schema: wireJob,
-    advice: ({ status }) => (status === 404 ? DELETED_ADVICE : undefined),
+    advice: deletedAdvice("job"),
   });
 }
 
-const DELETED_ADVICE =
-  "If the job was deleted elsewhere, run `pulumi refresh`; the next `pulumi up` creates it again.";
+/** Returns advice for a 404. */
+export function deletedAdvice(noun: string): Advice {
+  return ({ status }) =>
+    status === 404
+      ? `If the ${noun} was deleted elsewhere, run \`pulumi refresh\`; the next \`pulumi up\` creates it again.`
+      : undefined;
+}
 
 /** A field of a dataset, as the API describes it. */
 export interface ListedField {
@@ -101,9 +106,10 @@ export function isProofRequired(error: unknown): boolean {
 }
 
 /** Returns advice for a create or update that Cloudflare rejected, based on the error's status, codes and pointers. */
-const jobAdvice: Advice = ({ status, errors }) => {
+const jobAdvice: Advice = (failure) => {
+  const { errors } = failure;
   const points = (to: string): boolean => errors.some(({ pointer }) => pointer?.startsWith(to) === true);
-  const ofProduct = zeroTrustAdvice({ status, errors });
+  const ofProduct = zeroTrustAdvice(failure);
   if (ofProduct !== undefined) return ofProduct;
   if (points(CHALLENGE_POINTER)) {
     return "Remove ownershipChallenge and run `pulumi up`: Cloudflare then writes a new token to the destination.";
@@ -111,7 +117,7 @@ const jobAdvice: Advice = ({ status, errors }) => {
   if (points("/destination_conf")) {
     return "Cloudflare writes a test file before it accepts a destination. Check the destination's name, permissions and credentials.";
   }
-  return status === 404 ? DELETED_ADVICE : undefined;
+  return deletedAdvice("job")(failure);
 };
 
 /** Options of the requests that write a job. */

@@ -105,14 +105,20 @@ function uploadLimit(
   });
 }
 
-const boundedString = (most: number): z.ZodType<string, string> =>
-  z
+/** A text that isn't empty, without whitespace around it. */
+export function boundedString(
+  most: number,
+  unit: "characters" | "bytes" = "characters",
+): z.ZodType<string, string> {
+  const sizeOf = (text: string): number => (unit === "bytes" ? Buffer.byteLength(text) : text.length);
+  return z
     .string()
     .trim()
     .min(1, "must not be empty")
-    .refine((text) => text.length <= most, {
-      error: ({ input }) => `must be at most ${most} characters, not ${String(input).length}`,
+    .refine((text) => sizeOf(text) <= most, {
+      error: ({ input }) => `must be at most ${most} ${unit}, not ${sizeOf(String(input))}`,
     });
+}
 
 /** The schema of a dataset's name. Unknown names are valid, because Cloudflare may add datasets. */
 export const datasetName = z.string().regex(/^[a-z][a-z0-9_]*$/, {
@@ -135,7 +141,10 @@ export const jobArgs = z.object({
   maxUploadIntervalSeconds: uploadLimit(LOGPUSH.UPLOAD_INTERVAL_SECONDS, "seconds").exactOptional(),
   maxUploadRecords: uploadLimit(LOGPUSH.UPLOAD_RECORDS, "lines").exactOptional(),
   filterAttackTraffic: z.boolean().exactOptional(),
-  transformerId: z.int().min(1).exactOptional(),
+  // The ID of a resource is a string.
+  transformerId: z
+    .preprocess((id) => (typeof id === "string" && /^\d+$/.test(id) ? Number(id) : id), z.int().min(1))
+    .exactOptional(),
   // "" has the same meaning as leaving it out.
   kind: z
     .enum(["", "edge"])
@@ -283,6 +292,14 @@ function warnIf(
       return text === undefined ? undefined : { warning: `${jobLabel(args.name)}: ${text}` };
     },
   };
+}
+
+/**
+ * Returns a default name that differs between programs and stacks and contains only characters that every version of
+ * the API accepts.
+ */
+export function defaultName({ project, stack, name }: Record<"project" | "stack" | "name", string>): string {
+  return `${project}-${stack}-${name}`.replace(/[^a-zA-Z0-9.-]/g, "-");
 }
 
 /** Returns the job's name for messages, such as `LogpushJob "requests"`. */

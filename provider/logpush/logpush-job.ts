@@ -17,7 +17,7 @@ import type { Filter } from "./filter";
 import { filterMeaning } from "./filter-text";
 import { differs, existingJob, jobFromApi, unmanagedOf, type Job } from "./job";
 import { jobsPath, listJobs, readJob } from "./job-api";
-import { destinationName, jobArgs, jobLabel, jobRules, type JobArgs } from "./job-args";
+import { defaultName, destinationName, jobArgs, jobLabel, jobRules, type JobArgs } from "./job-args";
 import { isNewDestination, destinationMove, checkJobLive, resolvedFields } from "./job-live";
 import type { OutputOptionsArgs } from "./output-options";
 import { lacksProof, assertTokenUsable, tokenFinding, proofError } from "./ownership";
@@ -287,12 +287,12 @@ export interface LogpushJobArgs {
    */
   readonly filterAttackTraffic?: pulumi.Input<boolean>;
   /**
-   * The ID of a transformer: an SQL query of the account that drops or rewrites log lines. Its dataset must be the
-   * job's, and `outputType` must be `"ndjson"`. Updates in place.
+   * The ID of a `LogpushTransformer`: an SQL query of the account that drops or rewrites log lines. Its dataset must be
+   * the job's, or the update fails, and `outputType` must be `"ndjson"`. Updates in place.
    *
    * @defaultValue no transformer
    */
-  readonly transformerId?: pulumi.Input<number>;
+  readonly transformerId?: pulumi.Input<number | string>;
   /**
    * `"edge"` makes an Edge Log Delivery job. Works only with dataset `http_requests`. Changing it replaces the job.
    *
@@ -436,14 +436,6 @@ function renameIgnoredChanges(opts: pulumi.CustomResourceOptions | undefined): p
   if (ignoreChanges === undefined) return others;
   const sent = (path: string): string => (/^destination(?!\w)/.test(path) ? "destinationConf" : path);
   return { ...others, ignoreChanges: ignoreChanges.map(sent) };
-}
-
-/**
- * Returns a default name that differs between programs and stacks and contains only characters that every version of
- * the API accepts.
- */
-function defaultName({ project, stack, name }: Record<"project" | "stack" | "name", string>): string {
-  return `${project}-${stack}-${name}`.replace(/[^a-zA-Z0-9.-]/g, "-");
 }
 
 function mayMeanAllFields(outputOptions: unknown): boolean {

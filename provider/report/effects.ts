@@ -1,7 +1,7 @@
 import { ownMember } from "../basics/json";
 import { general } from "./judges/general";
 import { namespaceData, overwrittenKeys, ownKeysRemoved, prunedKeys } from "./judges/kv";
-import { logpush } from "./judges/logpush";
+import { logpush, transformer } from "./judges/logpush";
 import { managed } from "./judges/managed-ruleset";
 import { migration } from "./judges/migration";
 import * as pageShield from "./judges/page-shield";
@@ -118,6 +118,13 @@ export const EFFECTS: Readonly<Record<string, Readonly<Record<string, Effect>>>>
     ownershipChallenge: neutral,
     adopt: neutral,
     extra: depends(logpush.extra),
+  },
+  LogpushTransformer: {
+    accountId: depends(transformer.stops),
+    name: neutral,
+    description: neutral,
+    code: depends(transformer.code),
+    adopt: neutral,
   },
   KvNamespace: {
     accountId: depends(namespaceData),

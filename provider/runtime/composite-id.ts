@@ -54,7 +54,8 @@ export class CompositeId {
       if (address !== undefined) return address;
     }
     const forms = this.forms.map((form) => JSON.stringify(form)).join(" or ");
-    const number = this.forms.some((form) => form.includes(JOB)) ? "; a job ID is a number" : "";
+    const [, numbered] = NUMBERED.exec(this.forms[0]) ?? [];
+    const number = numbered === undefined ? "" : `; a ${numbered} ID is a number`;
     throw new Error(
       `${JSON.stringify(text.slice(0, MAX_SHOWN))} is not ${forms}. An ID is 32 hex digits${number}. ` +
         "Find the ID of a zone or an account on its Overview page in the dashboard.",
@@ -64,7 +65,8 @@ export class CompositeId {
 
 const MAX_SHOWN = 100;
 const ZONE = "<zone ID>";
-const JOB = "<job ID>";
+/** An ID that's a number. */
+const NUMBERED = /<(job|transformer) ID>$/;
 
 function matched(form: readonly string[], parts: readonly string[]): ObjectAddress | undefined {
   if (form.length !== parts.length) return undefined;
@@ -74,7 +76,7 @@ function matched(form: readonly string[], parts: readonly string[]): ObjectAddre
     const part = parts[index] ?? "";
     if (!expected.startsWith("<")) {
       if (part !== expected) return undefined;
-    } else if (expected === JOB) {
+    } else if (NUMBERED.test(expected)) {
       if (!/^\d+$/.test(part)) return undefined;
       id = part;
     } else if (!ID.is(part)) return undefined;

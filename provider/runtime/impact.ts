@@ -35,7 +35,7 @@ export interface ImpactRecord {
   readonly revision: number;
   /**
    * What the operation looked at: objects to adopt (`existingPolicy`, `existingRule`, `existingJob`,
-   * `existingNamespace`), a zone's `settings` before the change, what a policy `wouldBlock`, the keys that a `KvEntries`
+   * `existingTransformer`, `existingNamespace`), a zone's `settings` before the change, what a policy `wouldBlock`, the keys that a `KvEntries`
    * deletes (`ownKeys`), overwrites (`existingKeys`) or prunes (`prunedKeys`). Anything else counts as not seen.
    */
   readonly seen: readonly string[];

@@ -7,7 +7,7 @@ export const LOCK = {
    * point ruleset.
    */
   managedRules: (scope: string) => `managed rules of ${scope}`,
-  /** The lock for the Logpush jobs of a zone or account. Each job's name is checked against the others. */
+  /** The lock for the Logpush jobs and transformers of a zone or account. Each name is checked against the others. */
   logpush: (scope: string) => `logpush ${scope}`,
   namespace: (accountId: string, title: string) => `namespace ${accountId} ${title}`,
   entries: (accountId: string, namespaceId: string) => `entries ${accountId} ${namespaceId}`,

@@ -22,6 +22,7 @@ const FILES: Readonly<Record<ResourceName, string>> = {
   ManagedRulesetOverride: "rulesets/managed-ruleset-override.ts",
   WafMigration: "migration/waf-migration.ts",
   LogpushJob: "logpush/logpush-job.ts",
+  LogpushTransformer: "logpush/logpush-transformer.ts",
   KvNamespace: "kv/kv-namespace.ts",
   KvEntries: "kv/kv-entries.ts",
 };
@@ -63,6 +64,13 @@ const LIVES: Readonly<Record<ResourceName, () => readonly [object, object]>> = {
     return [
       { ...job, destinationConf },
       { ...job, destinationConf, enabled: false },
+    ];
+  },
+  LogpushTransformer: () => {
+    const transformer = { accountId: api.accounts.main, name: "t" };
+    return [
+      { ...transformer, code: "SELECT RayID FROM http_requests" },
+      { ...transformer, code: "SELECT ClientIP FROM http_requests" },
     ];
   },
   KvNamespace: () => [

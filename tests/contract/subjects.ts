@@ -29,6 +29,7 @@ const RECORDS = "page-shield/records";
 const OUR_TYPES = {
   job: args("logpush/logpush-job", "LogpushJobArgs"),
   policy: args("page-shield/policy", "PageShieldPolicyArgs"),
+  transformer: args("logpush/logpush-transformer", "LogpushTransformerArgs"),
   namespace: args("kv/kv-namespace", "KvNamespaceArgs"),
   settings: args(RECORDS, "PageShieldSettingsState"),
   policyState: args(RECORDS, "PageShieldPolicyState"),
@@ -56,6 +57,17 @@ export async function subjects(): Promise<readonly Subject[]> {
         name: "Logpush job, read",
         theirs: sdk("logpush/jobs", "LogpushJob"),
         ours: { simulates: seen.job.read },
+      },
+      {
+        name: "Logpush transformer, sent",
+        theirs: sdk("logpush/transformers/transformers", "TransformerCreateParams"),
+        ours: { sends: seen.transformer.sent },
+        accepted: declared("transformer"),
+      },
+      {
+        name: "Logpush transformer, read",
+        theirs: sdk("logpush/transformers/transformers", "TransformerGetResponse"),
+        ours: { simulates: seen.transformer.read },
       },
       {
         name: "Page Shield settings, sent",
@@ -140,7 +152,7 @@ interface Exchanged {
   readonly read: ReadonlySet<string>;
 }
 
-type Kind = "job" | "settings" | "policy" | "execute" | "skip" | "namespace" | "pair";
+type Kind = "job" | "transformer" | "settings" | "policy" | "execute" | "skip" | "namespace" | "pair";
 type Detection = "script" | "connection" | "cookie";
 
 /** Creates everything, and returns what was sent and what the local API then answers. */
@@ -172,6 +184,7 @@ async function exchange(
     return new Set(details.flat().flatMap((each) => pathsInJson(each)));
   };
   const { shop, empty } = api.zones;
+  const transformers = `/accounts/${api.accounts.main}/logpush/transformers`;
   const kv = `/accounts/${api.accounts.main}/storage/kv/namespaces`;
   const [{ rules = [] } = {}] = (await answers(
     `/zones/${empty}/rulesets/phases/http_request_firewall_managed/entrypoint`,
@@ -182,6 +195,7 @@ async function exchange(
   });
   return {
     job: { sent: sent(/\/logpush\/jobs$/), read: await read(`/zones/${empty}/logpush/jobs`) },
+    transformer: { sent: sent(/\/logpush\/transformers$/), read: await read(transformers) },
     settings: { sent: sent(/\/page_shield$/), read: await read(`/zones/${empty}/page_shield`) },
     policy: { sent: sent(/\/policies$/), read: await read(`/zones/${empty}/page_shield/policies`) },
     script: await one(`/zones/${shop}/page_shield/scripts`),
@@ -210,7 +224,11 @@ function samples(
   const zoneId = zones.empty;
   const accountId = accounts.main;
   return [
-    ["LogpushJob", { zoneId, name: "transformed", dataset: "dns_logs", ...destination, transformerId: 42 }],
+    [
+      "LogpushTransformer",
+      { accountId, name: "all", description: "a", code: "SELECT QueryName FROM dns_logs" },
+    ],
+    ["LogpushJob", { zoneId, name: "transformed", dataset: "dns_logs", ...destination, transformerId: "1" }],
     [
       "LogpushJob",
       {

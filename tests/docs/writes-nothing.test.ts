@@ -16,6 +16,7 @@ const CHANGES: Readonly<Partial<Record<ResourceName, JsonObject>>> = {
   PageShieldPolicy: { adopt: "takeOver" },
   ManagedRulesetOverride: { adopt: "takeOver", onDestroy: "keep" },
   LogpushJob: { adopt: "takeOver", filterChecks: "warn" },
+  LogpushTransformer: { adopt: "takeOver" },
   KvNamespace: { adopt: "takeOver", forceDestroy: true },
 };
 

@@ -1,6 +1,6 @@
 import { managedRulesets, startLocalApi, type LocalApi } from "edgeguard-local";
 import type { Project } from "../support/engine";
-import { rawGet, rawSend } from "../support/operation";
+import { madeTransformer, rawGet, rawSend } from "../support/operation";
 import { TOKEN } from "../support/scenario";
 import { surfaces } from "../support/surfaces";
 
@@ -15,7 +15,7 @@ import * as edgeguard from "pulumi-edgeguard";
 const { accountId, zoneId, ruleset } = new pulumi.Config().requireObject<Record<string, string>>("ids");
 new edgeguard.LogpushJob("job", {
   zoneId, name: "job", dataset: "http_requests", destinationConf: "https://logs.shop.example/in",
-  filterAttackTraffic: true, transformerId: 42, outputOptions: { fieldNames: ["RayID"], stringifyObject: true },
+  filterAttackTraffic: true, transformerId: 1, outputOptions: { fieldNames: ["RayID"], stringifyObject: true },
 });
 new edgeguard.ManagedRulesetOverride("waf", {
   zoneId, accountId, ruleset: { id: ruleset }, allRulesEnabled: false, matchedData: { publicKey: "${KEY}" },
@@ -30,6 +30,7 @@ describe.each(surfaces())("on $name, what the API added lately", (surface) => {
 
   beforeAll(async () => {
     api = await startLocalApi();
+    await madeTransformer(api);
     project = surface.project("new-members");
     project.env = { CLOUDFLARE_API_TOKEN: TOKEN };
     const ids = { accountId: api.accounts.main, zoneId: api.zones.empty, ruleset: managedRulesets.managed };
@@ -78,7 +79,7 @@ describe.each(surfaces())("on $name, what the API added lately", (surface) => {
 });
 
 const DECLARED = {
-  job: { filter_attack_traffic: true, transformer_id: 42, stringify_object: true },
+  job: { filter_attack_traffic: true, transformer_id: 1, stringify_object: true },
   rule: { matched_data: { public_key: KEY }, overrides: { enabled: false } },
   logging: { enabled: false },
   jurisdiction: "eu",

@@ -1,7 +1,7 @@
 import { mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { managedRulesets } from "edgeguard-local";
-import { Operation, type Recorded } from "../support/operation";
+import { madeTransformer, Operation, type Recorded } from "../support/operation";
 import { ImportDesk } from "./support";
 
 /** What the command writes, against a local API in this process. engine.test.ts runs the program itself. */
@@ -285,10 +285,11 @@ describe("edgeguard import of a Logpush job", () => {
 describe("edgeguard import of a job, a namespace and a deployment with every new member", () => {
   it("declares them, so that the next preview shows no changes", async () => {
     const desk = await ImportDesk.from();
+    await madeTransformer(desk.api, "http_requests", { name: "thin", description: "fewer fields" });
     await desk.job("thinned", {
       destination_conf: "https://logs.shop.example/edge",
       filter_attack_traffic: true,
-      transformer_id: 42,
+      transformer_id: 1,
       output_options: { field_names: ["RayID"], stringify_object: true },
     });
     await desk.send("POST", "/accounts/{account}/storage/kv/namespaces", {
@@ -320,7 +321,9 @@ describe("edgeguard import of a job, a namespace and a deployment with every new
     const program = desk.read("index.ts");
     for (const line of [
       "filterAttackTraffic: true",
-      "transformerId: 42",
+      'code: "SELECT * FROM http_requests"',
+      'description: "fewer fields"',
+      "transformerId: thin.id",
       "stringifyObject: true",
       'jurisdiction: "eu"',
       "allRulesEnabled: false",

@@ -53,6 +53,37 @@ describe("Cloudflare's official SDK against the local API", () => {
     }
   });
 
+  it("creates, changes, reads, attaches and deletes a Logpush transformer", async () => {
+    const account_id = api.accounts.main;
+    const { transformers } = sdk.logpush;
+    const code = "SELECT RayID FROM http_requests";
+    const { id = 0 } = await transformers.create({ account_id, name: "a", description: "b", code });
+    expect(await transformers.get(id, { account_id })).toMatchObject({
+      name: "a",
+      description: "b",
+      dataset: "http_requests",
+      associated_jobs: [],
+    });
+    const next = "SELECT ClientIP FROM http_requests";
+    expect(await transformers.update(id, { account_id, name: "c" })).toMatchObject({ description: "" });
+    await transformers.update(id, { account_id, name: "c", code: next });
+    expect(await transformers.content.get(id, { account_id })).toEqual({ content: next });
+    expect(await transformers.content.get(id, { account_id, version_id: 1 })).toEqual({ content: code });
+    const versions = await transformers.versions.list(id, { account_id, limit: 1 });
+    expect(versions.getPaginatedItems()).toMatchObject([{ version: 2 }]);
+    expect((await transformers.list({ account_id })).getPaginatedItems()).toMatchObject([{ id, name: "c" }]);
+
+    const zone_id = api.zones.empty;
+    const job = { zone_id, destination_conf: DESTINATION, transformer_id: id };
+    const other = sdk.logpush.jobs.create({ ...job, dataset: "dns_logs" });
+    await expect(other).rejects.toMatchObject({ status: 400 });
+    const attached = await sdk.logpush.jobs.create({ ...job, dataset: "http_requests" });
+    await expect(transformers.delete(id, { account_id })).rejects.toMatchObject({ status: 409 });
+    await sdk.logpush.jobs.delete(attached?.id ?? 0, { zone_id });
+    expect(await transformers.delete(id, { account_id })).toEqual({ id });
+    await expect(transformers.get(id, { account_id })).rejects.toMatchObject({ status: 404 });
+  });
+
   it("creates a namespace in a jurisdiction, which a rename keeps", async () => {
     const account_id = api.accounts.main;
     const { id } = await sdk.kv.namespaces.create({ account_id, title: "sales", jurisdiction: "eu" });

@@ -1,6 +1,6 @@
 import { driftOf } from "../report/plans";
 import { envelope, serve } from "../support/edge-client";
-import { Operation, refreshedInputs } from "../support/operation";
+import { madeTransformer, Operation, refreshedInputs } from "../support/operation";
 import { LogpushBench, TYPE, type Members } from "./support";
 import { OFFLINE, answerWith } from "../support/bench";
 
@@ -263,27 +263,31 @@ describe('a LogpushJob with fieldNames: "all"', () => {
 });
 
 describe("the switches of a Logpush job that leave lines out", () => {
-  const switches = { filterAttackTraffic: true, transformerId: 42 };
+  const switches = { filterAttackTraffic: true, transformerId: 1 };
+  beforeEach(async () => {
+    await madeTransformer(b.api);
+    b.api.clearRequests();
+  });
 
   test("are sent, shown as drift if the dashboard changes them, and reset once the program removes them", async () => {
     const inputs = { ...b.job, ...switches };
     const recorded = await b.up(inputs);
-    expect(b.bodies("POST")).toMatchObject([{ filter_attack_traffic: true, transformer_id: 42 }]);
+    expect(b.bodies("POST")).toMatchObject([{ filter_attack_traffic: true, transformer_id: 1 }]);
     await b.expectNoChange(inputs, recorded);
     await b.changed(recorded.id, { filter_attack_traffic: false, transformer_id: null });
     const drifted = await b.refresh(recorded);
     expect(drifted.inputs["filterAttackTraffic"]).toBe(false);
     expect(drifted.inputs).not.toHaveProperty("transformerId");
     const repaired = await b.up(inputs, drifted);
-    expect(await b.one()).toMatchObject({ filter_attack_traffic: true, transformer_id: 42 });
+    expect(await b.one()).toMatchObject({ filter_attack_traffic: true, transformer_id: 1 });
     await b.up(b.job, repaired);
     expect(await b.one()).toMatchObject({ filter_attack_traffic: false, transformer_id: null });
   });
 
   test("of an existing job differ from a program without them, and are read by get and the lookup", async () => {
-    const id = await b.made({ filter_attack_traffic: true, transformer_id: 42 });
+    const id = await b.made({ filter_attack_traffic: true, transformer_id: 1 });
     await expect(b.preview(b.job)).rejects.toThrow(
-      /differs in filterAttackTraffic: true → not set; transformerId: 42 → not set\./,
+      /differs in filterAttackTraffic: true → not set; transformerId: 1 → not set\./,
     );
     const { outputs } = await b.operation().get("LogpushJob", `zone/${b.job.zoneId}/${id}`);
     expect(outputs).toMatchObject(switches);
@@ -291,7 +295,7 @@ describe("the switches of a Logpush job that leave lines out", () => {
 
   test("are drift if the program doesn't declare them, and the next update resets them", async () => {
     const recorded = await b.up(b.job);
-    await b.changed(recorded.id, { filter_attack_traffic: true, transformer_id: 42 });
+    await b.changed(recorded.id, { filter_attack_traffic: true, transformer_id: 1 });
     const drifted = await b.refresh(recorded);
     expect(drifted.inputs).toMatchObject(switches);
     await b.up({ ...b.job, enabled: false }, recorded);

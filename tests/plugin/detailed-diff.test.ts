@@ -86,6 +86,15 @@ const SAMPLES: Readonly<Record<string, () => Sample>> = {
       enabled: [true],
     },
   }),
+  LogpushTransformer: () => ({
+    args: { name: "one", code: secret("SELECT RayID FROM http_requests") },
+    others: {
+      name: ["other"],
+      description: ["ours"],
+      code: [secret("SELECT ClientIP FROM http_requests")],
+      adopt: ["never"],
+    },
+  }),
   KvNamespace: () => ({
     args: { title: "one", preview: true },
     others: { title: ["other"], preview: [undefined, false], forceDestroy: [true], adopt: ["never"] },

@@ -75,6 +75,13 @@ const MADE: readonly MadeStep[] = [
   stepOf("replace", "WafMigration", "zoneId", { old: { ...migration, zoneId: "another" }, new: migration }),
   changed("LogpushJob", "filterAttackTraffic", job, { filterAttackTraffic: true }),
   changed("LogpushJob", "transformerId", { ...job, transformerId: 41 }, { transformerId: 42 }),
+  changed(
+    "LogpushTransformer",
+    "code",
+    { accountId: "a", code: "[secret]", codeDigest: "1" },
+    { codeDigest: "2" },
+  ),
+  stepOf("replace", "LogpushTransformer", "accountId", { old: { accountId: "a" }, new: { accountId: "b" } }),
   created("WafMigration", "target", migration),
   created("WafMigration", "configuration", { ...migration, configuration: [] }),
 ];

@@ -65,6 +65,7 @@ const kinds = fc.constantFrom(
   "KvNamespace",
   "KvEntries",
   "LogpushJob",
+  "LogpushTransformer",
 );
 const several: fc.Arbitrary<readonly MadeStep[]> = fc
   .record({
@@ -166,6 +167,7 @@ describe("reads each resource only a few times, however many there are:", () => 
     "ManagedRulesetOverride",
     "KvNamespace",
     "LogpushJob",
+    "LogpushTransformer",
   ])("%s", (kind) => {
     let reads = 0;
     const plan = readPlan(JSON.stringify({ steps: removed(kind) }));

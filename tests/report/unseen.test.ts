@@ -141,7 +141,8 @@ describe("what a preview didn't look at", () => {
     PageShieldPolicy: "shop",
     ManagedRulesetOverride: "shop",
     LogpushJob: "empty",
-  };
+    LogpushTransformer: undefined,
+  } as const;
   const ARGS: Readonly<Record<keyof typeof ZONE, JsonObject>> = {
     PageShieldSettings: { enabled: true, useConnectionUrlPath: false },
     PageShieldPolicy: {
@@ -163,11 +164,16 @@ describe("what a preview didn't look at", () => {
       destinationConf: "https://logs.shop.example/",
       adopt: "takeOver",
     },
+    LogpushTransformer: { name: "own", code: "SELECT RayID FROM http_requests", adopt: "takeOver" },
+  };
+  const scopeOf = (kind: keyof typeof ZONE): JsonObject => {
+    const zone = ZONE[kind];
+    return zone === undefined ? { accountId: api.accounts.main } : { zoneId: api.zones[zone] };
   };
   const kinds = Object.keys(ARGS) as (keyof typeof ZONE)[];
 
   test.each(kinds)("is a danger where a new %s could change something that exists", async (kind) => {
-    const args = { zoneId: api.zones[ZONE[kind] as "shop"], ...ARGS[kind] };
+    const args = { ...scopeOf(kind), ...ARGS[kind] };
     const blind = await stepBy(new Operation(api, OFF), kind, "own", args);
     expect(kindsIn(blind)).toEqual(["unseen own"]);
     const seen = await stepBy(new Operation(api), kind, "own", args);
@@ -178,7 +184,7 @@ describe("what a preview didn't look at", () => {
     const plain: readonly [string, JsonObject][] = [
       ...kinds.map((kind): [string, JsonObject] => {
         const args = omit(ARGS[kind], ["adopt", "useConnectionUrlPath"]);
-        return [kind, { zoneId: api.zones[ZONE[kind] as "shop"], ...args }];
+        return [kind, { ...scopeOf(kind), ...args }];
       }),
       ["KvNamespace", { accountId: existing.accountId, title: "plain" }],
       ["KvEntries", { ...existing, entries: { "own/a": "1" } }],

@@ -16,6 +16,8 @@ const PATHS: Partial<Readonly<Record<ResourceName, Path>>> = {
     return `/${scope}/rulesets/${String(entryPointId)}/rules/${id}`;
   },
   LogpushJob: ({ id }) => `/zones/${zones.empty}/logpush/jobs/${id}`,
+  LogpushTransformer: ({ id, inputs }) =>
+    `/accounts/${String(inputs["accountId"])}/logpush/transformers/${id}`,
   KvNamespace: ({ id, inputs }) => `/accounts/${String(inputs["accountId"])}/storage/kv/namespaces/${id}`,
 };
 

@@ -42,6 +42,7 @@ const TYPES = [
   "KvEntries",
   "KvNamespace",
   "LogpushJob",
+  "LogpushTransformer",
   "PageShieldPolicy",
   "ManagedRulesetOverride",
 ] as const;

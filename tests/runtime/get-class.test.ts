@@ -14,6 +14,7 @@ const IDS = {
   ManagedRulesetOverride: [`${ZONE}/${OBJECT}`, OBJECT],
   WafMigration: [ZONE, ZONE],
   LogpushJob: [`zone/${ZONE}/4711`, "4711"],
+  LogpushTransformer: [`${ACCOUNT}/4711`, "4711"],
   KvNamespace: [`${ACCOUNT}/${OBJECT}`, OBJECT],
   KvEntries: [`${ACCOUNT}/${OBJECT}`, OBJECT],
 } as const;
@@ -89,6 +90,7 @@ const COMMANDS = {
   PageShieldPolicy: "edgeguard import --only page-shield",
   ManagedRulesetOverride: "edgeguard import --only rulesets",
   LogpushJob: "edgeguard import --only logpush",
+  LogpushTransformer: "edgeguard import --only logpush",
   KvNamespace: "edgeguard import --only kv",
   KvEntries: "edgeguard import --only kv --with-values",
 } as const;

@@ -158,6 +158,21 @@ describe("get of an object that can't be read in full", () => {
     expect(op.said[0]).toContain("compatible, proposedConfiguration and configurationDigest stay undefined");
   });
 
+  test("reads a LogpushTransformer with its code", async () => {
+    const code = "SELECT RayID FROM http_requests";
+    const id = await made(`/accounts/${accounts.main}/logpush/transformers`, { name: "theirs", code });
+    const found = await new Operation(api).get("LogpushTransformer", `${accounts.main}/${id}`);
+    expect(found.id).toBe(id);
+    const { outputs } = found;
+    expect(outputs).toMatchObject({
+      accountId: accounts.main,
+      name: "theirs",
+      code,
+      dataset: "http_requests",
+      codeDigest: expect.stringMatching(/^[0-9a-f]{32}$/) as string,
+    });
+  });
+
   test("leaves a LogpushJob's destination empty if Cloudflare doesn't show it", async () => {
     const job = await made(`/zones/${zones.empty}/logpush/jobs`, {
       name: "theirs",
@@ -232,6 +247,7 @@ describe("with an ID that can't be used,", () => {
       '"zone/<zone ID>/<job ID>" or "account/<account ID>/<job ID>"',
       `${DIGITS}; a job ID is a number`,
     ],
+    ["LogpushTransformer", HEX, '"<account ID>/<transformer ID>"', `${DIGITS}; a transformer ID is a number`],
     ["KvNamespace", HEX, '"<account ID>/<namespace ID>"', DIGITS],
     ["KvEntries", `${HEX}/${HEX}/5ca1ab1e`, '"<account ID>/<namespace ID>"', DIGITS],
   ])(
@@ -249,6 +265,7 @@ describe("with an ID that can't be used,", () => {
     ["ManagedRulesetOverride", `shop/${HEX}`],
     ["LogpushJob", "zone/shop/4711"],
     ["LogpushJob", "account/main/4711"],
+    ["LogpushTransformer", "main/4711"],
     ["KvNamespace", `main/${HEX}`],
     ["KvEntries", `main/${HEX}`],
   ])("%s.get fails if %s doesn't exist, because the engine would record it anyway", async (type, id) => {

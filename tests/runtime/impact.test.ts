@@ -36,10 +36,15 @@ afterEach(() => api.close());
 /** Arguments of each type with live checks. The second ones are a change. */
 const TYPES: Readonly<Record<string, () => readonly [JsonObject, JsonObject]>> = {
   ...Object.fromEntries(
-    (["PageShieldSettings", "ManagedRulesetOverride", "LogpushJob", "KvNamespace"] as const).map((type) => [
-      type,
-      () => [SAMPLES[type](api).args, SAMPLES[type](api).changed] as const,
-    ]),
+    (
+      [
+        "PageShieldSettings",
+        "ManagedRulesetOverride",
+        "LogpushJob",
+        "LogpushTransformer",
+        "KvNamespace",
+      ] as const
+    ).map((type) => [type, () => [SAMPLES[type](api).args, SAMPLES[type](api).changed] as const]),
   ),
   PageShieldPolicy: () => [policy(), { ...policy(), description: "Till" }],
   KvEntries: () => {

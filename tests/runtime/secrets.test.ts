@@ -84,6 +84,13 @@ const EXAMPLES: Readonly<Record<string, JsonObject>> = {
     adopt: "takeOver",
     extra: { tomorrow: { key: "private-member" } },
   },
+  LogpushTransformer: {
+    accountId: ID,
+    name: "private-transformer-name",
+    description: "private description of it",
+    code: "SELECT RayID FROM http_requests WHERE ClientRequestHost = 'private.example.com'",
+    adopt: "takeOver",
+  },
   ManagedRulesetOverride: {
     zoneId: ID,
     accountId: ID,
@@ -126,6 +133,7 @@ const REQUIRED: Readonly<Record<string, readonly string[]>> = {
   KvNamespace: ["accountId", "title"],
   KvEntries: ["accountId", "namespaceId", "entries"],
   LogpushJob: ["zoneId", "name", "dataset", "destinationConf"],
+  LogpushTransformer: ["accountId", "name", "code"],
   ManagedRulesetOverride: ["zoneId", "accountId", "ruleset", "ref"],
   WafMigration: ["zoneId", "target"],
 };

@@ -8,6 +8,7 @@ test("the package exports these names and no others", () => {
       "KvEntries",
       "KvNamespace",
       "LogpushJob",
+      "LogpushTransformer",
       "LookupError",
       "MaliciousScriptsError",
       "ManagedRulesetOverride",

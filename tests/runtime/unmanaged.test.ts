@@ -18,6 +18,7 @@ const WRITES = {
   PageShieldPolicy: { replaces: true },
   ManagedRulesetOverride: { replaces: true },
   LogpushJob: { replaces: true },
+  LogpushTransformer: { replaces: true },
   KvNamespace: { replaces: false },
 } as const;
 type Type = keyof typeof WRITES;
@@ -110,7 +111,7 @@ test.each(cases)(
   },
 );
 
-test.each(["PageShieldPolicy", "LogpushJob", "ManagedRulesetOverride"] as const)(
+test.each(["PageShieldPolicy", "LogpushJob", "LogpushTransformer", "ManagedRulesetOverride"] as const)(
   "an update of a %s that was changed in a member without an argument is an unseen danger until a refresh has recorded it",
   async (type) => {
     const { args, changed } = SAMPLES[type](api);

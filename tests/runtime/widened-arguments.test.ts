@@ -5,6 +5,7 @@ import {
   type KvEntriesArgs,
   type KvNamespaceArgs,
   type LogpushJobArgs,
+  type LogpushTransformerArgs,
   type ManagedRulesetOverrideArgs,
   type PageShieldPolicyArgs,
   type PageShieldSettingsArgs,
@@ -63,6 +64,7 @@ const job = {
   kind: "edge",
   adopt: "never",
 };
+const transformer = { accountId: ACCOUNT, name: "errors", code: "SELECT RayID FROM http_requests" };
 const namespace = { accountId: ACCOUNT, title: "catalog", adopt: "never" };
 const entries = {
   accountId: ACCOUNT,
@@ -86,6 +88,7 @@ const DECLARED = {
   ManagedRulesetOverride: { ...deployment } satisfies ManagedRulesetOverrideArgs,
   WafMigration: migration satisfies WafMigrationArgs,
   LogpushJob: { ...job, enabled: false } satisfies LogpushJobArgs,
+  LogpushTransformer: { ...transformer, adopt: "never" } satisfies LogpushTransformerArgs,
   KvNamespace: namespace satisfies KvNamespaceArgs,
   KvEntries: entries satisfies KvEntriesArgs,
 };

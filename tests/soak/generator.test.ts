@@ -3,6 +3,7 @@ import { z } from "zod";
 import { kvEntries } from "../../provider/kv/kv-entries";
 import { kvNamespace } from "../../provider/kv/kv-namespace";
 import { logpushJob } from "../../provider/logpush/logpush-job";
+import { logpushTransformer } from "../../provider/logpush/logpush-transformer";
 import { managedRulesetOverride } from "../../provider/rulesets/managed-ruleset-override";
 import { pageShieldPolicy } from "../../provider/page-shield/policy";
 import { pageShieldSettings } from "../../provider/page-shield/settings";
@@ -20,6 +21,7 @@ const LIFECYCLES = [
   managedRulesetOverride,
   wafMigration,
   logpushJob,
+  logpushTransformer,
   kvNamespace,
   kvEntries,
 ].map(({ verbs }) => verbs.facts);

@@ -1,6 +1,7 @@
 import { kvEntries } from "../../provider/kv/kv-entries";
 import { kvNamespace } from "../../provider/kv/kv-namespace";
 import { logpushJob } from "../../provider/logpush/logpush-job";
+import { logpushTransformer } from "../../provider/logpush/logpush-transformer";
 import { wafMigration } from "../../provider/migration/waf-migration";
 import { pageShieldPolicy } from "../../provider/page-shield/policy";
 import { pageShieldSettings } from "../../provider/page-shield/settings";
@@ -13,6 +14,7 @@ export const LIFECYCLES = [
   kvNamespace,
   kvEntries,
   logpushJob,
+  logpushTransformer,
   managedRulesetOverride,
   wafMigration,
 ].map(({ verbs }) => verbs.facts);

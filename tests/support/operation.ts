@@ -246,6 +246,17 @@ export async function mustSend(
   return answer.result;
 }
 
+/** Creates a transformer for a dataset in the account, like the dashboard. Returns its ID. */
+export async function madeTransformer(
+  api: Pick<LocalApi, "url" | "accounts">,
+  dataset = "http_requests",
+  members: JsonObject = {},
+): Promise<number> {
+  const body = { name: `for ${dataset}`, code: `SELECT * FROM ${dataset}`, ...members };
+  const path = `/accounts/${api.accounts.main}/logpush/transformers`;
+  return ((await mustSend(api, "POST", path, body)) as { readonly id: number }).id;
+}
+
 /** Method and path of each request, without the zone's page_shield prefix. */
 export function sent(api: LocalApi, ...methods: string[]): string[] {
   return api.requests

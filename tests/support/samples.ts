@@ -39,6 +39,11 @@ export const SAMPLES: Readonly<Record<ResourceName, (api: LocalApi) => Sample>> 
       },
       { outputOptions: { fieldNames: ["ClientIP", "EdgeResponseStatus"] } },
     ),
+  LogpushTransformer: ({ accounts }) =>
+    of(
+      { accountId: accounts.main, name: "failed-requests", code: "SELECT RayID FROM http_requests" },
+      { code: "SELECT RayID, ClientIP FROM http_requests WHERE EdgeResponseStatus >= 500" },
+    ),
   KvNamespace: ({ accounts }) => of({ accountId: accounts.main, title: "catalog" }, { title: "products" }),
   KvEntries: ({ accounts, namespaces }) =>
     of(

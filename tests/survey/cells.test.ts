@@ -4,6 +4,7 @@ import { managedRulesets } from "edgeguard-local";
 import { z } from "zod";
 import { controlOf, callerOf, idOf, result, type Call } from "../local-api/client";
 import { omit } from "../../provider/basics/json";
+import { madeTransformer } from "../support/operation";
 import { Ground } from "./support";
 
 /** Each cell is worked out again from plain requests, by rules written here and nowhere else. */
@@ -481,16 +482,20 @@ describe("the cells of a survey", () => {
     const entries = Array.from({ length: 1_001 }, (_, index) => ({ key: `key-${index}`, value: "v" }));
     await call("PUT", `${root}/storage/kv/namespaces/${many}/bulk`, entries);
     await call("POST", `${root}/storage/kv/namespaces`, { title: "=none", jurisdiction: "eu" });
-    const attacks = { filter_attack_traffic: true, transformer_id: 7 };
+    const attacks = { filter_attack_traffic: true };
+    const transformed = async (dataset: string) => ({
+      ...attacks,
+      transformer_id: await madeTransformer(api, dataset),
+    });
     const audit = await call("POST", `${root}/logpush/jobs`, {
       name: "audit",
       dataset: "network_analytics_logs",
       destination_conf:
         "s3://audit/logs?region=eu-west-1&access-key-id=AKIA1&secret-access-key=simulated-secret",
       enabled: false,
-      ...attacks,
+      ...(await transformed("network_analytics_logs")),
     });
-    await call("PUT", `/zones/${api.zones.shop}/logpush/jobs/101`, attacks);
+    await call("PUT", `/zones/${api.zones.shop}/logpush/jobs/101`, await transformed("firewall_events"));
     const phase = `/zones/${api.zones.shop}/rulesets/phases/http_request_firewall_managed/entrypoint`;
     const deployed = row((await answer(call, phase)).result);
     const changes: Readonly<Record<string, (rule: Raw) => object>> = {

@@ -65,16 +65,36 @@ const members = z.strictObject({
 
 const job = z.strictObject({ id: z.int().min(1), scope, ...members.shape, ...health.shape });
 
+const transformer = z.strictObject({
+  id: z.int().min(1),
+  accountId: identifier,
+  name: z.string(),
+  description: z.string(),
+  created_at: z.string(),
+  updated_at: z.string(),
+  /** Newest last. */
+  versions: z
+    .array(z.strictObject({ id: z.int(), version: z.int().min(1), created_at: z.string(), code: z.string() }))
+    .min(1),
+  further: z.record(z.string(), z.unknown()),
+});
+
 export const logpushSnapshot = z.strictObject({
   /** IDs are never reused. */
   nextId: z.int().min(1),
   jobs: z.array(job),
+  /** Absent in states from earlier versions, which had none. */
+  nextTransformerId: z.int().min(1).default(1),
+  transformers: z.array(transformer).default(() => []),
 });
+
+export const nothingStored = { nextId: 1, jobs: [], nextTransformerId: 1, transformers: [] };
 
 export type OutputOptions = z.infer<typeof outputOptions>;
 export type Scope = z.infer<typeof scope>;
 export type Health = z.infer<typeof health>;
 export type Job = z.infer<typeof job>;
+export type Transformer = z.infer<typeof transformer>;
 export type LogpushSnapshot = z.infer<typeof logpushSnapshot>;
 
 /** Defaults of a new job. */

@@ -39,6 +39,21 @@ export const logpushFailures = {
   transformerNeedsNdjson: () =>
     refusal(400, 1002, "transformer_id needs the output type ndjson", "/transformer_id"),
 
+  /** The messages about transformers are those of Cloudflare's guide, except for the conflict and the wording of `why`. */
+  transformerNotFound: (id: number, status: 400 | 404, pointer?: string) =>
+    refusal(status, 1002, `transformer ${id} not found for this account`, pointer),
+  transformerOfOther: (id: number, its: string, job: string) =>
+    refusal(
+      400,
+      1002,
+      `transformer ${id} dataset "${its}" does not match job dataset "${job}"`,
+      "/transformer_id",
+    ),
+  transformerLacks: (member: string) => refusal(400, 1002, `missing required field: ${member}`, `/${member}`),
+  transformerInvalid: (why: string) => refusal(400, 1002, `schema validation error: ${why}`, "/code"),
+  transformerInUse: (id: number) =>
+    refusal(409, 1002, `transformer ${id} is referenced by active logpush jobs`),
+
   destinationInvalid: (why: string) => refusal(400, 1002, `destination_conf: ${why}`, "/destination_conf"),
   destinationUnwritable: () =>
     refusal(

@@ -55,6 +55,16 @@ export function readChange(c: ApiContext, behavior: LogpushBehavior, strict: boo
 
 export type Change = Awaited<ReturnType<typeof readChange>>;
 
+/** Reads a new transformer, or a change of one. Unknown properties are kept; a strict API rejects them. */
+export function readTransformer(c: ApiContext, strict: boolean) {
+  const shape = {
+    name: z.string().max(255).optional(),
+    description: z.string().max(4096).optional(),
+    code: z.string().optional(),
+  };
+  return read(c, strict ? z.strictObject(shape) : z.looseObject(shape));
+}
+
 export async function readDestination(c: ApiContext): Promise<string> {
   return (await read(c, z.object({ destination_conf: destination }))).destination_conf;
 }

@@ -10,6 +10,7 @@ import { type Job, nothingSet, type Scope } from "./entities";
 import { type Doing, logpushFailures } from "./failures";
 import { valuesOf } from "./fields";
 import { parseFilter } from "./filter";
+import { requireTransformer, transformerRoutes } from "./transformers";
 import { jobToWire } from "./wire";
 import { mintToken, requireToken } from "./ownership";
 import type { Change } from "./requests";
@@ -25,6 +26,7 @@ export function logpushRoutes(app: ApiRouter, services: Services): void {
     datasetRoutes(app, root, scopeOf, services);
     destinationRoutes(app, root, scopeOf, services);
   }
+  transformerRoutes(app, `${BASE_PATH}/accounts/:accountId/logpush/transformers`, services);
 }
 
 type ScopeOf = (c: ApiContext) => Scope;
@@ -45,12 +47,7 @@ function jobRoutes(app: ApiRouter, root: string, scopeOf: ScopeOf, services: Ser
         scope.kind === "zones" ? limits.maxLogpushJobs[c.get("zone").plan] : limits.maxAccountLogpushJobs;
       requireDataset(dataset, scope.kind);
       if (logpush.latest(scope).length >= quota) throw logpushFailures.tooManyJobs();
-      checkMembers(
-        sent,
-        { dataset, kind: sent.kind ?? "", scope: scope.kind },
-        "creating a new job",
-        services,
-      );
+      checkMembers(sent, { dataset, kind: sent.kind ?? "", scope }, "creating a new job", services);
       checkDestination(sent.destination_conf, sent.ownership_challenge, scope, services);
 
       const blank = { scope, dataset, kind: sent.kind ?? "", destination_conf: "", ...nothingSet };
@@ -70,7 +67,7 @@ function jobRoutes(app: ApiRouter, root: string, scopeOf: ScopeOf, services: Ser
         const value = sent[member];
         if (value !== undefined && (strict || value !== old[member])) throw logpushFailures.immutable(member);
       }
-      checkMembers(sent, { ...old, scope: scope.kind }, "updating a job", services);
+      checkMembers(sent, old, "updating a job", services);
       const { destination_conf: destination = old.destination_conf } = sent;
       if (destination !== old.destination_conf) {
         const moved =
@@ -179,7 +176,7 @@ function requireDataset(dataset: string, kind: ScopeKind): void {
 /** Checks properties whose allowed values depend on the dataset. */
 function checkMembers(
   sent: Change,
-  { dataset, kind, scope }: { dataset: string; kind: Job["kind"]; scope: ScopeKind },
+  { dataset, kind, scope }: Pick<Job, "dataset" | "kind" | "scope">,
   doing: Doing,
   { state: { logpush }, settings: { limits } }: Services,
 ): void {
@@ -190,18 +187,23 @@ function checkMembers(
   if (options?.merge_subrequests === true && dataset !== "http_requests") {
     throw logpushFailures.onlyHttpRequests("merge_subrequests", "/output_options/merge_subrequests");
   }
-  if (scope === "accounts" && options?.merge_subrequests === true) {
+  if (scope.kind === "accounts" && options?.merge_subrequests === true) {
     throw logpushFailures.onlyForZones("merge_subrequests", "/output_options/merge_subrequests");
   }
   if (sent.filter_attack_traffic === true && !attackDatasets.has(dataset)) {
     throw logpushFailures.attackTrafficNotAllowed(dataset);
   }
+  if (typeof sent.transformer_id === "number")
+    requireTransformer(logpush, sent.transformer_id, accountOf(scope), dataset);
   const fields = logpush.fieldsOf(dataset);
   options?.field_names?.forEach((name, index) => {
     if (fields?.has(name) === false) throw logpushFailures.fieldNotAllowed(doing, name, index);
   });
   if (typeof filter === "string" && filter !== "") parseFilter(filter, { dataset, fields, doing, limits });
 }
+
+/** All zones belong to one account. */
+const accountOf = ({ kind, id }: Scope): string => (kind === "accounts" ? id : accounts.main);
 
 /** Checks a destination. If `moved` is false, only its parameters changed, so ownership was already proven. */
 function checkDestination(

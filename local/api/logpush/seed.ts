@@ -1,10 +1,11 @@
-import { type LogpushSnapshot, nothingSet } from "./entities";
+import { type LogpushSnapshot, nothingSet, nothingStored } from "./entities";
 
 /** The ID of the job that exists at every start. It never changes, so that programs and docs can name it. */
 const SEEDED_JOB_ID = 101;
 
 export function seeded(zoneId: string): LogpushSnapshot {
   return {
+    ...nothingStored,
     nextId: 102,
     jobs: [
       {

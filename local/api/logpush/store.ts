@@ -5,7 +5,14 @@ import { Shelf, type ShelfOptions } from "../shelf";
 import type { LogpushBehavior } from "./behavior";
 import { usualFields } from "./datasets";
 import { type Destination, nameInBucket, sinkFolder } from "./destination";
-import type { Health, Job, LogpushSnapshot, Scope } from "./entities";
+import {
+  nothingStored,
+  type Health,
+  type Job,
+  type LogpushSnapshot,
+  type Scope,
+  type Transformer,
+} from "./entities";
 import { logpushFailures } from "./failures";
 import { type Fields, withChanges } from "./fields";
 import { Sink, type SinkFile } from "./sink";
@@ -30,7 +37,7 @@ interface LogpushStoreOptions extends ShelfOptions {
 
 const EVERYTHING = "jobs";
 
-/** The jobs of all zones and accounts, and the directory that represents their destinations. */
+/** The jobs and transformers of all zones and accounts, and the directory that represents their destinations. */
 export class LogpushStore implements LogpushControls {
   readonly #shelf: Shelf<LogpushSnapshot>;
   readonly #sink = new Sink();
@@ -40,7 +47,7 @@ export class LogpushStore implements LogpushControls {
   constructor(readonly options: LogpushStoreOptions) {
     this.#shelf = new Shelf(options);
     this.behavior = options.behavior;
-    this.restore({ nextId: 1, jobs: [] });
+    this.restore(nothingStored);
   }
 
   /** Returns a scope's jobs as reads see them, possibly with a lag. */
@@ -61,7 +68,7 @@ export class LogpushStore implements LogpushControls {
   create(members: Omit<Job, "id">): Job {
     const { nextId, jobs } = this.snapshot();
     const job = { id: nextId, ...members };
-    this.#shelf.write(EVERYTHING, { nextId: nextId + 1, jobs: [...jobs, job] });
+    this.#write({ nextId: nextId + 1, jobs: [...jobs, job] });
     return job;
   }
 
@@ -74,8 +81,33 @@ export class LogpushStore implements LogpushControls {
   }
 
   #change(change: (jobs: Job[]) => Job[]): void {
-    const { nextId, jobs } = this.snapshot();
-    this.#shelf.write(EVERYTHING, { nextId, jobs: change(jobs) });
+    this.#write({ jobs: change(this.snapshot().jobs) });
+  }
+
+  #write(changes: Partial<LogpushSnapshot>): void {
+    this.#shelf.write(EVERYTHING, { ...this.snapshot(), ...changes });
+  }
+
+  /** Returns an account's transformers as reads or lists see them, or without any lag. */
+  transformers(accountId: string, as: "visible" | "listed" | "latest" = "latest"): readonly Transformer[] {
+    const { transformers } = this.#shelf[as](EVERYTHING);
+    return transformers.filter((each) => each.accountId === accountId);
+  }
+
+  createTransformer(members: Omit<Transformer, "id">): Transformer {
+    const { nextTransformerId: id, transformers } = this.snapshot();
+    const created = { id, ...members };
+    this.#write({ nextTransformerId: id + 1, transformers: [...transformers, created] });
+    return created;
+  }
+
+  updateTransformer(changed: Transformer): void {
+    const { transformers } = this.snapshot();
+    this.#write({ transformers: transformers.map((each) => (each.id === changed.id ? changed : each)) });
+  }
+
+  removeTransformer(id: number): void {
+    this.#write({ transformers: this.snapshot().transformers.filter((each) => each.id !== id) });
   }
 
   snapshot(): LogpushSnapshot {

@@ -1,10 +1,13 @@
 import { existingJob, SIMPLE_MEMBERS, type Job } from "../../logpush/job";
 import { listJobs } from "../../logpush/job-api";
+import { listTransformers } from "../../logpush/logpush-transformer";
 import { applying } from "../../basics/words";
 import type { Scope } from "../../runtime/composite-id";
 import { pick } from "../../basics/json";
-import { TYPES, type ExistingObject } from "../existing";
+import type { Members } from "../code";
+import { TYPES, type ArgumentWriter, type ExistingObject } from "../existing";
 import type { Inventory } from "../inventory";
+import type { Account } from "../zones";
 import { destinationCode } from "./destination";
 import { filterCode } from "./filter";
 import { needsProof } from "../../logpush/destination-text";
@@ -68,8 +71,43 @@ async function readJob(
           : undefined,
       outputOptions: outputs["outputOptions"],
       ...pick(outputs, SIMPLE_MEMBERS),
+      ...transformerCode(inventory, outputs["transformerId"], writing),
     }),
   };
+}
+
+/** Refers to the transformer's resource, if the program has it, so that it's deleted after the job. */
+function transformerCode(inventory: Inventory, id: unknown, writing: ArgumentWriter): Members {
+  const isIt = (each: ExistingObject): boolean =>
+    each.resource === TYPES.logpushTransformer && each.id === String(id);
+  const transformer = inventory.found.find(isIt);
+  const transformerId = transformer && writing.idOf(transformer);
+  return transformerId === undefined ? {} : { transformerId };
+}
+
+/** Reads the Logpush transformers of an account. The program contains their code. */
+export async function readTransformers(inventory: Inventory, { id, what: owner }: Account): Promise<void> {
+  const resource = TYPES.logpushTransformer;
+  const scope = { kind: "account", id } as const;
+  await inventory.part(`Logpush transformers of ${owner}`, async () => {
+    for (const each of await listTransformers(inventory.host, id)) {
+      const outputs = await inventory.outputs(resource, each.id, { accountId: id, codeDigest: "" });
+      if (outputs === undefined) continue;
+      inventory.found.push({
+        resource,
+        id: each.id,
+        what: `Logpush transformer ${each.id} ${JSON.stringify(each.name)} of ${owner}`,
+        labels: [each.name],
+        scope,
+        outputs,
+        identity: `${id} ${each.name}`,
+        args: (writing) => ({
+          accountId: writing.scope(scope),
+          ...pick(outputs, ["name", "description", "code"]),
+        }),
+      });
+    }
+  });
 }
 
 function notesOn(what: string, destination: string, hidesFilter: boolean): string[] {

@@ -43,6 +43,8 @@ export function driftedOf(refreshed: Refreshed): Drifted | undefined {
 export const DRIFT = "drift";
 export const MIGRATION_STATE = "migrationState";
 const DESTINATION = "destinationConf";
+/** What stands for arguments that the plan hides. */
+const SHOWN: Readonly<Record<string, string>> = { [DESTINATION]: "destinationShown", code: "codeDigest" };
 
 /** The name of what an unchanged `prune` deletes, because others wrote it. */
 export const PRUNES = "prunes";
@@ -71,8 +73,7 @@ function argumentsOf(kind: string): readonly string[] {
 
 export function valueOf({ inputs, outputs }: Sides, name: string): unknown {
   if (name === MIGRATION_STATE || name === UNMANAGED) return outputs[name];
-  if (name === DESTINATION) return inputs["destinationShown"] ?? inputs[name]; // Without the secret part.
-  return inputs[name];
+  return inputs[ownMember(SHOWN, name) ?? name] ?? inputs[name];
 }
 
 /** Whether the only difference is that a migration has reached the target that the program declares. */
@@ -87,7 +88,8 @@ const isArrived = ({ inputs, outputs }: Sides): boolean =>
 function hiddenChanges({ now, next }: Refreshed, kind: string): readonly string[] {
   if (kind === "LogpushJob") return now?.outputs[DRIFT] === undefined ? [] : [DESTINATION];
   const program = next?.op === "update" ? next.new : undefined;
-  if (program === undefined || now === undefined || kind === "KvEntries") return [];
+  if (program === undefined || now === undefined) return [];
+  if (kind === "KvEntries" || kind === "LogpushTransformer") return [];
   const names = argumentsOf(kind);
   if (names.some((name) => !sameJson(valueOf(now, name), valueOf(program, name)))) return [];
   return names.filter((name) => containsSecret(now.inputs[name]));

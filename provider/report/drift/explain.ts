@@ -105,6 +105,7 @@ const CONCERNS: Readonly<Record<string, string>> = {
   ManagedRulesetOverride: "your security team, and whoever runs the zone's sites",
   WafMigration: "your security team, and whoever plans the zone's migration",
   LogpushJob: "whoever reads these logs",
+  LogpushTransformer: "whoever reads the logs of the jobs that use it",
   KvNamespace: "whoever runs the Workers that are bound to the namespace",
   KvEntries: "whoever runs the Workers that read these keys",
 };

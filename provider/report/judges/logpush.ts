@@ -199,6 +199,25 @@ export const logpush = judgesFor(traits, {
   extra: changedExtra,
 });
 
+/** Compares a transformer's code by its digest, because the plan hides the code. */
+export const transformer = judgesFor(
+  { scope: ["accountId"], isSole: false, leaves: () => undefined, mayReplace: () => true },
+  {
+    stops: ({ before, after }) =>
+      before === undefined || after !== undefined
+        ? []
+        : [say`the transformer ${cell(before.inputs["name"], 60)} is deleted: no job can use it anymore`],
+    code: whileActing(() => true)((before, after) => {
+      const [was, is] = [before, after].map(({ inputs }) => inputs["codeDigest"]);
+      return isUnchanged(was, is)
+        ? []
+        : [
+            say`the transformer may drop or change other log lines: its code changes, ${cell(was)} → ${cell(is)}`,
+          ];
+    }),
+  },
+);
+
 /** Returns an output option. If the options are hidden as a whole, returns the hidden value for each of them. */
 function option({ inputs }: Side, name: string): unknown {
   const options = inputs["outputOptions"];

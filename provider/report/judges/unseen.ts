@@ -63,6 +63,7 @@ export const RISKS: Readonly<Record<string, readonly Risk[]>> = {
   ],
   ManagedRulesetOverride: [takesOver(RULESETS.existingRule, "rule")],
   LogpushJob: [takesOver(LOGPUSH.existingJob, "job")],
+  LogpushTransformer: [takesOver(LOGPUSH.existingTransformer, "transformer")],
   KvEntries: [
     {
       seen: KV.prunedKeys,

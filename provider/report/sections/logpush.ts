@@ -25,6 +25,11 @@ export const logpushJob: SectionWriter = {
     isDeleted(all.step) ? [] : [...argumentTable(withoutLists(all), NOISE), ...fields(all), ...filter(all)],
 };
 
+export const logpushTransformer: SectionWriter = {
+  summary: (all) => cell(currentSides(all).inputs["name"], 60),
+  blocks: (all) => argumentTable(all, ["code"]),
+};
+
 /** Inputs to leave out of the table, because they're shown in a separate block or not at all. */
 const NOISE = ["filter", "filterDigest", "allFields", "destinationMoved"];
 

@@ -1,7 +1,7 @@
 import { ownMember } from "../../basics/json";
 import { PlanError } from "../plan";
 import { kvEntries, kvNamespace } from "./kv";
-import { logpushJob } from "./logpush";
+import { logpushJob, logpushTransformer } from "./logpush";
 import { managedRuleset } from "./managed-ruleset";
 import { pageShieldPolicy, pageShieldSettings } from "./page-shield";
 import type { SectionWriter } from "./section";
@@ -14,6 +14,7 @@ const SECTION_WRITERS: Readonly<Record<string, SectionWriter>> = {
   ManagedRulesetOverride: managedRuleset,
   WafMigration: wafMigration,
   LogpushJob: logpushJob,
+  LogpushTransformer: logpushTransformer,
   KvNamespace: kvNamespace,
   KvEntries: kvEntries,
 };

@@ -244,6 +244,21 @@ async function shapes(api: LocalApi, folder: string): Promise<Readonly<Record<Re
         else await rawSend(api, "PUT", `${jobs}/${made.id}`, body);
       },
     },
+    LogpushTransformer: {
+      arguments: {
+        accountId: same(account),
+        name: texts((canary) => `transformer-${canary}`),
+        description: texts((canary) => `about ${canary}`),
+        code: texts((canary) => `SELECT RayID FROM http_requests WHERE ClientRequestHost = '${canary}'`),
+      },
+      importId: (id) => `${account}/${id}`,
+      async write({ name, description, code }, made) {
+        const transformers = `/accounts/${account}/logpush/transformers`;
+        const body = omit({ name, description, code });
+        if (made === undefined) await rawSend(api, "POST", transformers, body);
+        else await rawSend(api, "PUT", `${transformers}/${made.id}`, body);
+      },
+    },
     KvNamespace: {
       arguments: { accountId: same(account), title: texts((canary) => `title ${canary}`) },
       importId: (id) => `${account}/${id}`,

@@ -1,0 +1,35 @@
+import { rawSend } from "../../support/operation";
+import type { Mistake } from "./play";
+
+export const LOGPUSH_TRANSFORMER: readonly Mistake[] = [
+  {
+    title: "Code without a FROM clause",
+    write: { code: "SELECT RayID" },
+    instead: { code: "SELECT RayID FROM http_requests" },
+  },
+  {
+    title: "A dataset that doesn't exist",
+    write: { code: "SELECT RayID FROM http_request" },
+    instead: { code: "SELECT RayID FROM http_requests" },
+    warns: true,
+  },
+  {
+    title: "Code that's too long",
+    write: { code: `SELECT RayID FROM http_requests -- ${"x".repeat(32_768)}` },
+    fix: "Shorten the code, for example by splitting it into two transformers for two jobs.",
+  },
+  {
+    title: "Another transformer of that name",
+    before: (api) =>
+      rawSend(api, "POST", `/accounts/${api.accounts.main}/logpush/transformers`, {
+        name: "failed-requests",
+        code: "SELECT ClientIP FROM http_requests",
+      }),
+    fix: 'If you renamed the resource, add its old name to `aliases`. Otherwise choose another name, or set `adopt: "takeOver"`.',
+  },
+  {
+    title: "No account",
+    write: { accountId: null },
+    instead: (api) => ({ accountId: api.accounts.main }),
+  },
+];
