@@ -37,9 +37,9 @@ interface NamedObject<T> {
   /** What the object is, such as `job`, and how messages refer to this one. */
   readonly noun: string;
   readonly object: string;
-  isEqual(object: T): boolean;
+  readonly isEqual: (object: T) => boolean;
   /** The existing object's arguments, and the declared ones, without secrets. */
-  found(object: T): JsonObject;
+  readonly found: (object: T) => JsonObject;
   readonly declared: JsonObject;
 }
 

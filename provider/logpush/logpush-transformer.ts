@@ -287,7 +287,7 @@ const wireTransformer = z
     description: raw.description === "" ? undefined : (raw.description ?? undefined),
     dataset: raw.dataset ?? undefined,
     jobs: jobs ?? [],
-    raw: raw as JsonObject,
+    raw,
   }));
 type Transformer = z.output<typeof wireTransformer>;
 type WithCode = Transformer & { readonly code: string };

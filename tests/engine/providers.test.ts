@@ -18,7 +18,7 @@ const ROTATED = "new-t0kenRf3gTj7wXe5q";
 
 const PROGRAM = `
 import * as pulumi from "@pulumi/pulumi";
-import { KvEntries, KvNamespace, LogpushJob, ManagedRulesetOverride, PageShieldPolicy, PageShieldSettings, Provider, WafMigration } from "pulumi-edgeguard";
+import { KvEntries, KvNamespace, LogpushJob, LogpushTransformer, ManagedRulesetOverride, PageShieldPolicy, PageShieldSettings, Provider, WafMigration } from "pulumi-edgeguard";
 const config = new pulumi.Config();
 const [accountId, zoneId, otherZone, baseUrl] = ["accountId", "zoneId", "otherZone", "api"].map((key) => config.require(key));
 const policy = { zoneId, description: "checkout", action: "log", expression: 'http.host eq "a.example"', value: "script-src 'self'" };
@@ -245,20 +245,23 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
       expect(summaryOf(await ok("destroy", "--yes", "--skip-preview"))).toEqual({ delete: 5 });
     }, 120_000);
 
-    it("moves resources of all seven types to a provider and back without writing anything", async () => {
+    it("moves resources of every type to a provider and back without writing anything", async () => {
       project.write(`${PROGRAM}
         const opts = process.env.MOVED === "1" ? { provider: eu } : {};
         new PageShieldSettings("settings", { zoneId, enabled: true }, opts);
         new PageShieldPolicy("policy", policy, opts);
         new ManagedRulesetOverride("rule", { zoneId, ruleset: "Cloudflare Managed Ruleset" }, opts);
         new WafMigration("migration", { zoneId: config.require("migrating"), target: "assessed" }, opts);
-        new LogpushJob("job", { zoneId, dataset: "http_requests", destinationConf: "https://logs.example/edge" }, opts);
+        const transformer = new LogpushTransformer("transformer", { code: "SELECT RayID FROM http_requests" }, opts);
+        const transformerId = transformer.id;
+        const destinationConf = "https://logs.example/edge";
+        new LogpushJob("job", { zoneId, dataset: "http_requests", destinationConf, transformerId }, opts);
         const namespace = new KvNamespace("namespace", { title: "flags" }, opts);
         new KvEntries("entries", { namespaceId: namespace.id, entries: { a: "1" } }, opts);`);
-      expect(summaryOf(await ok("up", "--yes", "--skip-preview"))).toEqual({ create: 10 });
+      expect(summaryOf(await ok("up", "--yes", "--skip-preview"))).toEqual({ create: 11 });
       for (const moved of ["1", "0"]) {
         project.env["MOVED"] = moved;
-        expect(summaryOf(await ok("up", "--yes", "--skip-preview"))).toEqual({ unchanged: 10 });
+        expect(summaryOf(await ok("up", "--yes", "--skip-preview"))).toEqual({ unchanged: 11 });
         expect(used().filter((request) => !request.includes(" GET "))).toEqual([]);
         await ok("refresh", "--yes", "--skip-preview");
         const tokens = new Set(sent.map((request) => request.split(" ")[0]));

@@ -35,7 +35,7 @@ describeOnCli("with the provider plugin", (cli) => {
   });
   afterEach(() => project.remove());
 
-  /** A program with all seven types, from the classes or from the SDK. */
+  /** A program with every type, from the classes or from the SDK. */
   function program(from: "pulumi-edgeguard" | "./sdk", title = "flags"): void {
     const zone = JSON.stringify(api.zones.shop);
     project.write(`
@@ -56,6 +56,12 @@ describeOnCli("with the provider plugin", (cli) => {
         destinationConf: pulumi.secret("https://logs.example.com/in?header_Authorization=Bearer%20" + process.env.CANARY),
         filter: '{"where":{"key":"ClientRequestHost","operator":"eq","value":"shop.example"}}',
       });
+      const transformer = new edge.LogpushTransformer("transformer", {
+        code: pulumi.secret("SELECT '" + process.env.CANARY + "' AS tag FROM dns_logs"),
+      });
+      new edge.LogpushJob("transformed", {
+        zoneId, dataset: "dns_logs", destinationConf: pulumi.secret("https://logs.example.com/dns"), transformerId: transformer.id,
+      });
       const flags = new edge.KvNamespace("flags", { title: ${JSON.stringify(title)} });
       new edge.KvEntries("entries", { namespaceId: flags.id, entries: { a: process.env.CANARY, b: { value: "2", metadata: { of: "b" } } } });
     `);
@@ -75,14 +81,14 @@ describeOnCli("with the provider plugin", (cli) => {
     expect(check(wrong)).not.toBe(0);
   });
 
-  test("all seven types can switch from the classes to the SDK and back without a change or a write", async () => {
+  test("every type can switch from the classes to the SDK and back without a change or a write", async () => {
     program("pulumi-edgeguard");
     await project.ok("up", "--yes", "--skip-preview");
     for (const from of ["./sdk", "pulumi-edgeguard"] as const) {
       program(from);
       api.clearRequests();
       const { text } = await project.ok("preview", "--expect-no-changes");
-      expect(summaryOf(text)).toEqual({ unchanged: 8 });
+      expect(summaryOf(text)).toEqual({ unchanged: 10 });
       await project.ok("up", "--yes", "--skip-preview", "--expect-no-changes");
       await project.ok("refresh", "--yes", "--expect-no-changes");
       await project.ok("preview", "--expect-no-changes");
@@ -99,7 +105,7 @@ describeOnCli("with the provider plugin", (cli) => {
     await project.ok("up", "--yes", "--skip-preview");
     program("pulumi-edgeguard");
     api.clearRequests();
-    expect(summaryOf((await project.ok("preview")).text)).toEqual({ update: 7, unchanged: 1 });
+    expect(summaryOf((await project.ok("preview")).text)).toEqual({ update: 9, unchanged: 1 });
     await project.ok("up", "--yes", "--skip-preview");
     await project.ok("refresh", "--yes", "--expect-no-changes");
     await project.ok("preview", "--expect-no-changes");
@@ -131,7 +137,7 @@ describeOnCli("with the provider plugin", (cli) => {
     writeFileSync(file, JSON.stringify({ resources }));
     const options = ["--yes", "--skip-preview", "--protect=false", "--out", code];
     const { text } = await project.ok("import", "--file", file, ...options);
-    expect(summaryOf(text)).toMatchObject({ import: 7 });
+    expect(summaryOf(text)).toMatchObject({ import: 8 });
     // The values in a namespace may be anybody's: the program has to declare them.
     const program = readFileSync(code, "utf8").replace("verify: ", "entries: {}, verify: ");
     project.write(program.replace('"pulumi-edgeguard-sdk"', '"./sdk"'));
@@ -385,6 +391,10 @@ describeOnCli("with the provider plugin", (cli) => {
       ...{ name: "their-job", dataset: "http_requests", enabled: true },
       destination_conf: `https://logs.example.com/in?header_Authorization=Bearer%20${CANARY}`,
     });
+    const transformer = await made(`/accounts/${account}/logpush/transformers`, {
+      name: "their-transformer",
+      code: "SELECT RayID FROM http_requests",
+    });
     const entryPoint = `/zones/${shop}/rulesets/phases/http_request_firewall_managed/entrypoint`;
     const { rules } = (await rawSend(api, "GET", entryPoint)).result as {
       rules: { id: string; action: string }[];
@@ -396,6 +406,7 @@ describeOnCli("with the provider plugin", (cli) => {
       ManagedRulesetOverride: `${shop}/${rule}`,
       WafMigration: migrateEnterprise,
       LogpushJob: `zone/${shop}/${job}`,
+      LogpushTransformer: `${account}/${transformer}`,
       KvNamespace: `${account}/${namespace}`,
       KvEntries: `${account}/${namespace}`,
     };

@@ -86,7 +86,7 @@ const EXAMPLES: Readonly<Record<string, JsonObject>> = {
   },
   LogpushTransformer: {
     accountId: ID,
-    name: "private-transformer-name",
+    name: "private-name-of-it",
     description: "private description of it",
     code: "SELECT RayID FROM http_requests WHERE ClientRequestHost = 'private.example.com'",
     adopt: "takeOver",

@@ -7,6 +7,7 @@ import {
   overrideArgs,
   policyArgs,
   settingsArgs,
+  transformerArgs,
   zoneOf,
   type GeneratorContext,
 } from "./generate";
@@ -17,7 +18,7 @@ import { isObject, textOf, TYPES, type Args, type Declared, type Program, type V
 export function derive(generator: GeneratorContext, { resources }: Program): Program {
   const { random } = generator;
   const mutations = new Map(resources.map((each) => [each.name, pickMutation(generator, each)]));
-  // Entries go with their namespace.
+  // Entries go with their namespace, and jobs with their transformer.
   for (const { name, args } of resources) {
     const on = dependency(args);
     if (on !== undefined && mutations.get(on) === "removed") mutations.set(name, "removed");
@@ -35,7 +36,7 @@ export function derive(generator: GeneratorContext, { resources }: Program): Pro
   }
   const renamed = (name: string): string => (mutations.get(name) === "renamed" ? `${name}${RENAMED}` : name);
   return {
-    resources: next.map((each) => ({ ...each, args: renameNamespace(each.args, renamed) })),
+    resources: next.map((each) => ({ ...each, args: renameDependency(each.args, renamed) })),
     files: { ...generator.files },
   };
 }
@@ -58,15 +59,21 @@ function pickMutation({ random }: GeneratorContext, { args }: Declared): Mutatio
   return mutation;
 }
 
-/** The namespace resource that entries are in. */
+/** The arguments that are another resource's ID. */
+const DEPENDENCIES = ["namespaceId", "transformerId"];
+
+/** The namespace resource that entries are in, or the transformer resource that a job uses. */
 export function dependency(args: Args): string | undefined {
-  const { namespaceId } = args;
-  return isObject(namespaceId) && typeof namespaceId["$id"] === "string" ? namespaceId["$id"] : undefined;
+  return DEPENDENCIES.map((name) => args[name]).flatMap((given) =>
+    isObject(given) && typeof given["$id"] === "string" ? [given["$id"]] : [],
+  )[0];
 }
 
-function renameNamespace(args: Args, renamed: (name: string) => string): Args {
+function renameDependency(args: Args, renamed: (name: string) => string): Args {
   const on = dependency(args);
-  return on === undefined ? args : { ...args, namespaceId: { $id: renamed(on) } };
+  if (on === undefined) return args;
+  const name = DEPENDENCIES.find((each) => isObject(args[each])) ?? "";
+  return { ...args, [name]: { $id: renamed(on) } };
 }
 
 /** Arguments that identify the object. */
@@ -75,6 +82,7 @@ const IDENTITY: Readonly<Record<Declared["type"], readonly string[]>> = {
   PageShieldPolicy: [],
   ManagedRulesetOverride: ["zoneId", "expression"],
   WafMigration: ["zoneId"],
+  LogpushTransformer: [],
   LogpushJob: [],
   KvNamespace: [],
   KvEntries: ["namespaceId"],
@@ -86,9 +94,10 @@ const GROUPS: Readonly<Record<Declared["type"], readonly (readonly string[])[]>>
   PageShieldPolicy: [],
   ManagedRulesetOverride: [["ruleset", "version", "owasp", "categories", "rules", "action", "exceptions"]],
   WafMigration: [["target", "configuration"]],
+  LogpushTransformer: [],
   LogpushJob: [
     ["destination", "destinationConf", "ownershipChallenge"],
-    ["zoneId", "accountId", "dataset", "outputOptions", "filter", "kind"],
+    ["zoneId", "accountId", "dataset", "outputOptions", "filter", "kind", "transformerId"],
   ],
   KvNamespace: [],
   KvEntries: [["entries", "file", "directory"]],
@@ -135,8 +144,10 @@ function freshArgs(
       return overrideArgs(generator, zoneId, args) ?? args;
     case "WafMigration":
       return migrationArgs(generator, zoneOf(zones, zoneId), textOf(args["target"]));
+    case "LogpushTransformer":
+      return transformerArgs(generator, args);
     case "LogpushJob":
-      return jobArgs(generator, args);
+      return jobArgs(generator, others, args);
     case "KvNamespace":
       return namespaceArgs(generator, args);
     case "KvEntries":

@@ -1,5 +1,5 @@
 import { managedRulesets, type LocalApi } from "edgeguard-local";
-import { mustSend, rawSend, type RawAnswer } from "../support/operation";
+import { madeTransformer, mustSend, rawSend, type RawAnswer } from "../support/operation";
 
 export interface CatalogRuleset {
   readonly id: string;
@@ -143,6 +143,7 @@ export async function createOthersObjects(api: LocalApi): Promise<readonly strin
   for (const zone of WATCHED.jobs)
     await mustSend(api, "POST", `/zones/${zones[zone]}/logpush/jobs`, theirJob("dns_logs"));
   await mustSend(api, "POST", `/accounts/${accounts.main}/logpush/jobs`, theirJob("audit_logs"));
+  await madeTransformer(api, "dns_logs", { name: "theirs", note: "kept as it is" });
 
   const namespaces: string[] = [api.namespaces.existing];
   for (const title of ["theirs-1", "theirs-2"]) {
@@ -184,6 +185,7 @@ export async function inventory(api: LocalApi): Promise<ReadonlyMap<string, stri
     await all(`policy of ${zone}`, `/zones/${zones[zone]}/page_shield/policies`);
   for (const zone of WATCHED.jobs) await all(`job of ${zone}`, `/zones/${zones[zone]}/logpush/jobs`);
   await all("job of the account", `/accounts/${accounts.main}/logpush/jobs`);
+  await all("transformer", `/accounts/${accounts.main}/logpush/transformers`);
   for (const zone of WATCHED.rules) {
     for (const rule of await rulesOf(api, zones[zone]))
       found.set(`rule of ${zone} ${rule.id}`, JSON.stringify(rule));

@@ -65,7 +65,7 @@ export async function stateBefore(api: LocalApi, migrationZones: readonly string
 export async function findProblems(context: CheckContext): Promise<string[]> {
   const claimed = new Set<string>();
   const found: string[] = [];
-  for (const check of [settings, policies, overrides, jobs, namespaces, entries, migrations])
+  for (const check of [settings, policies, overrides, transformers, jobs, namespaces, entries, migrations])
     found.push(...(await check(context, claimed)));
   const { api, before } = context;
   const now = await inventory(api);
@@ -446,6 +446,34 @@ const OPTIONS: Readonly<Record<string, readonly [wire: string, usual: Value, csv
   stringifyObject: ["stringify_object", false],
 };
 
+const transformersPath = (api: LocalApi): string => `/accounts/${api.accounts.main}/logpush/transformers`;
+
+/** The transformer that the program calls so. */
+async function transformersNamed(api: LocalApi, { name, args }: Declared): Promise<readonly WireJob[]> {
+  const title = textOf(args["name"] ?? `soak-dev-${name}`);
+  return (await result<WireJob[]>(api, transformersPath(api))).filter((each) => each["name"] === title);
+}
+
+const transformers: Check = async ({ api, program }, claimed) => {
+  const found: string[] = [];
+  for (const declared of all(program, "LogpushTransformer")) {
+    const { name, args } = declared;
+    const matching = await transformersNamed(api, declared);
+    matching.forEach(({ id }) => claimed.add(`transformer ${id}`));
+    const [only, ...more] = matching;
+    if (only === undefined || more.length > 0) {
+      found.push(`transformer ${name} exists ${matching.length} times`);
+      continue;
+    }
+    const { content } = await result<{ content: string }>(api, `${transformersPath(api)}/${only.id}/content`);
+    found.push(
+      ...differs(`code of transformer ${name}`, content, textOf(args["code"])),
+      ...differs(`description of transformer ${name}`, only["description"], args["description"] ?? ""),
+    );
+  }
+  return found;
+};
+
 const jobs: Check = async ({ api, before, program }, claimed) => {
   const found: string[] = [];
   const scopes: (readonly [what: string, path: string, id: string])[] = [
@@ -463,11 +491,20 @@ const jobs: Check = async ({ api, before, program }, claimed) => {
       matching.forEach(({ id }) => claimed.add(`${what} ${id}`));
       const [job, ...more] = matching;
       if (job === undefined || more.length > 0) found.push(`job ${name} exists ${matching.length} times`);
-      else found.push(...(await jobProblems(api, path, name, job, args)));
+      else
+        found.push(...(await jobProblems(api, path, name, job, await withTransformer(api, program, args))));
     }
   }
   return found;
 };
+
+/** The arguments with the ID of the transformer that they refer to. */
+async function withTransformer(api: LocalApi, program: Program, args: Args): Promise<Args> {
+  const on = dependency(args);
+  const declared = all(program, "LogpushTransformer").find(({ name }) => name === on);
+  const [found] = declared === undefined ? [] : await transformersNamed(api, declared);
+  return found === undefined ? args : { ...args, transformerId: found.id };
+}
 
 /** An unset limit: absent, or Cloudflare's documented default. */
 const USUAL_LIMITS: readonly Value[] = [null, 0, 30, 100_000];

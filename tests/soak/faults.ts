@@ -17,6 +17,7 @@ const PLACES = [
   "/rulesets",
   "/rules",
   "logpush/jobs",
+  "logpush/transformers",
   "/namespaces$",
   "/bulk",
   "/keys$",

@@ -71,6 +71,8 @@ const WEIGHTED: readonly TypeName[] = [
   "ManagedRulesetOverride",
   "ManagedRulesetOverride",
   "WafMigration",
+  "LogpushTransformer",
+  "LogpushTransformer",
   "LogpushJob",
   "LogpushJob",
   "KvNamespace",
@@ -108,7 +110,8 @@ const MAKERS: Readonly<Record<TypeName, Maker>> = {
     const zone = free(generator, "migration", Object.keys(MIGRATIONS) as ZoneName[]);
     return zone === undefined ? undefined : migrationArgs(generator, zone);
   },
-  LogpushJob: (generator) => jobArgs(generator),
+  LogpushTransformer: (generator) => transformerArgs(generator),
+  LogpushJob: (generator, others) => jobArgs(generator, others),
   KvNamespace: (generator) => namespaceArgs(generator),
   KvEntries: (generator, others) => entriesArgs(generator, others),
 };
@@ -385,7 +388,27 @@ const FIELDS: Readonly<Record<string, readonly [fields: readonly string[], compa
     ],
   };
 
-export function jobArgs(generator: GeneratorContext, before?: Args): Args {
+export function transformerArgs(generator: GeneratorContext, before?: Args): Args {
+  const { random } = generator;
+  // Jobs may use it.
+  const dataset =
+    before === undefined ? random.pick([...ZONE_DATASETS, ...ACCOUNT_DATASETS]) : datasetOf(before["code"]);
+  const [fields] = FIELDS[dataset] ?? [[]];
+  return {
+    ...account(generator),
+    code: `SELECT ${random.some(fields, 1, 3).join(", ")}, '${canary(generator)}' AS tag\nFROM ${dataset}`,
+    ...random.maybe("name", () => unique(generator, "transformer"), 0.5),
+    ...random.maybe("description", () => `Set up for ${random.word()}`),
+    ...random.maybe("adopt", () => random.pick(["ifEqual", "never", "takeOver"]), 0.3),
+  };
+}
+
+/** The dataset of a transformer. */
+export function datasetOf(code: Value | undefined): string {
+  return /FROM (\w+)/.exec(textOf(code))?.[1] ?? "";
+}
+
+export function jobArgs(generator: GeneratorContext, others: readonly Declared[], before?: Args): Args {
   const { random } = generator;
   const keepsScope = before !== undefined && random.chance(0.8);
   const zoneId = keepsScope
@@ -398,7 +421,13 @@ export function jobArgs(generator: GeneratorContext, before?: Args): Args {
     : random.pick(zoneId === undefined ? ACCOUNT_DATASETS : ZONE_DATASETS);
   const [fields, comparisons] = FIELDS[dataset] ?? [[], []];
   const isHttp = dataset === "http_requests";
-  const transformer = random.maybe("transformerId", () => random.int(1, 99), 0.3); // Needs NDJSON.
+  const transformers = others.filter(
+    ({ type, args }) => type === "LogpushTransformer" && datasetOf(args["code"]) === dataset,
+  );
+  const transformer: Args = // Needs NDJSON.
+    transformers.length === 0
+      ? {}
+      : random.maybe("transformerId", () => ({ $id: random.pick(transformers).name }), 0.7);
   return {
     ...(zoneId === undefined ? { accountId: generator.accounts.main } : { zoneId }),
     dataset,

@@ -7,6 +7,7 @@ export const TYPES = [
   "PageShieldPolicy",
   "ManagedRulesetOverride",
   "WafMigration",
+  "LogpushTransformer",
   "LogpushJob",
   "KvNamespace",
   "KvEntries",

@@ -16,7 +16,7 @@ export const LOGPUSH_TRANSFORMER: readonly Mistake[] = [
   {
     title: "Code that's too long",
     write: { code: `SELECT RayID FROM http_requests -- ${"x".repeat(32_768)}` },
-    fix: "Shorten the code, for example by splitting it into two transformers for two jobs.",
+    instead: { code: "SELECT RayID FROM http_requests" },
   },
   {
     title: "Another transformer of that name",
