@@ -133,7 +133,7 @@ describe("a LogpushTransformer", () => {
   });
 
   test.each([
-    [{ code: "SELECT RayID" }, /^code: has no FROM clause\. Name a dataset in it/],
+    [{ code: "SELECT RayID" }, /^code: has no FROM clause\. Name a dataset/],
     [{ code: " \n" }, /^code: must not be empty$/],
     [
       { code: `SELECT a FROM dns_logs ${"x".repeat(32_768)}` },
@@ -145,18 +145,8 @@ describe("a LogpushTransformer", () => {
     expect(await b.refusals({ ...args, ...members })).toEqual([expect.stringMatching(reason)]);
   });
 
-  test.each([
-    [
-      "a dataset that this version doesn't know",
-      "SELECT a FROM tomorrows_logs",
-      /FROM no dataset that this version/,
-    ],
-    [
-      "more than 10 KB",
-      `SELECT '${"x".repeat(10_000)}' FROM dns_logs`,
-      /guide has a limit of 10 KB.* 10023 bytes/,
-    ],
-  ])("warns about code with %s", async (_what, code, warning) => {
-    expect(await b.warnings({ ...args, code })).toEqual([expect.stringMatching(warning)]);
+  test("warns about code of more than 10 KB", async () => {
+    const code = `SELECT '${"x".repeat(10_000)}' FROM dns_logs`;
+    expect(await b.warnings({ ...args, code })).toEqual([expect.stringMatching(/the 10 KB of its guide/)]);
   });
 });

@@ -3,9 +3,8 @@ import { listJobs } from "../../logpush/job-api";
 import { listTransformers } from "../../logpush/logpush-transformer";
 import { applying } from "../../basics/words";
 import type { Scope } from "../../runtime/composite-id";
-import { pick } from "../../basics/json";
-import type { Members } from "../code";
-import { TYPES, type ArgumentWriter, type ExistingObject } from "../existing";
+import { omitAbsent, pick } from "../../basics/json";
+import { TYPES, type ExistingObject } from "../existing";
 import type { Inventory } from "../inventory";
 import type { Account } from "../zones";
 import { destinationCode } from "./destination";
@@ -41,6 +40,9 @@ async function readJob(
   const outputs = await inventory.outputs(resource, job.id, { ...existingJob(scope, job) });
   if (outputs === undefined) return undefined;
   const hidesFilter = job.filter === undefined;
+  const transformer = inventory.found.find(
+    (each) => each.resource === TYPES.logpushTransformer && each.id === String(outputs["transformerId"]),
+  );
   inventory.notes.push(...notesOn(what, shown, hidesFilter));
   return {
     resource,
@@ -71,18 +73,10 @@ async function readJob(
           : undefined,
       outputOptions: outputs["outputOptions"],
       ...pick(outputs, SIMPLE_MEMBERS),
-      ...transformerCode(inventory, outputs["transformerId"], writing),
+      // A reference, so that the transformer is deleted after the job.
+      ...omitAbsent({ transformerId: transformer && writing.idOf(transformer) }),
     }),
   };
-}
-
-/** Refers to the transformer's resource, if the program has it, so that it's deleted after the job. */
-function transformerCode(inventory: Inventory, id: unknown, writing: ArgumentWriter): Members {
-  const isIt = (each: ExistingObject): boolean =>
-    each.resource === TYPES.logpushTransformer && each.id === String(id);
-  const transformer = inventory.found.find(isIt);
-  const transformerId = transformer && writing.idOf(transformer);
-  return transformerId === undefined ? {} : { transformerId };
 }
 
 /** Reads the Logpush transformers of an account. The program contains their code. */

@@ -43,6 +43,7 @@ export function driftedOf(refreshed: Refreshed): Drifted | undefined {
 export const DRIFT = "drift";
 export const MIGRATION_STATE = "migrationState";
 const DESTINATION = "destinationConf";
+const HIDES_NOTHING = ["KvEntries", "LogpushTransformer"];
 /** What stands for arguments that the plan hides. */
 const SHOWN: Readonly<Record<string, string>> = { [DESTINATION]: "destinationShown", code: "codeDigest" };
 
@@ -88,8 +89,7 @@ const isArrived = ({ inputs, outputs }: Sides): boolean =>
 function hiddenChanges({ now, next }: Refreshed, kind: string): readonly string[] {
   if (kind === "LogpushJob") return now?.outputs[DRIFT] === undefined ? [] : [DESTINATION];
   const program = next?.op === "update" ? next.new : undefined;
-  if (program === undefined || now === undefined) return [];
-  if (kind === "KvEntries" || kind === "LogpushTransformer") return [];
+  if (program === undefined || now === undefined || HIDES_NOTHING.includes(kind)) return [];
   const names = argumentsOf(kind);
   if (names.some((name) => !sameJson(valueOf(now, name), valueOf(program, name)))) return [];
   return names.filter((name) => containsSecret(now.inputs[name]));

@@ -8,12 +8,6 @@ export const LOGPUSH_TRANSFORMER: readonly Mistake[] = [
     instead: { code: "SELECT RayID FROM http_requests" },
   },
   {
-    title: "A dataset that doesn't exist",
-    write: { code: "SELECT RayID FROM http_request" },
-    instead: { code: "SELECT RayID FROM http_requests" },
-    warns: true,
-  },
-  {
     title: "Code that's too long",
     write: { code: `SELECT RayID FROM http_requests -- ${"x".repeat(32_768)}` },
     instead: { code: "SELECT RayID FROM http_requests" },
