@@ -28,7 +28,6 @@ const args = z.object({
 type Args = z.output<typeof args>;
 
 const computed = z.object({ codeDigest: z.string(), dataset: z.string().exactOptional() });
-type Computed = z.output<typeof computed>;
 
 export const logpushTransformer = defineResource({
   type: "LogpushTransformer",
@@ -77,8 +76,8 @@ export const logpushTransformer = defineResource({
     const { accountId } = args;
     if (olds["accountId"] === accountId) return {};
     const listed = await ctx.once(`transformers of ${accountId}`, () => listTransformers(ctx, accountId));
-    const adopted = await findToAdopt(ctx, args, listed);
-    return { ...adoptionOf(ctx, args, adopted), seen: [SEEN.existingTransformer] };
+    const adopts = adoptionOf(ctx, args, await findToAdopt(ctx, args, listed));
+    return { ...adopts, seen: [SEEN.existingTransformer] };
   },
 
   async create({ ctx, args }) {
@@ -132,8 +131,8 @@ export const logpushTransformer = defineResource({
       });
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 409) throw error;
-      const { jobs } = await readTransformer(ctx, accountId, id);
-      const advice = `It's used by ${inSeries(jobs)}. Remove transformerId from each of them, or delete them, first.`;
+      const by = inSeries((await readTransformer(ctx, accountId, id)).jobs) || "Logpush jobs";
+      const advice = `It's used by ${by}. Remove transformerId from each of them, or delete them, first.`;
       throw new ApiError({ ...error.init, advice });
     }
   },
@@ -265,13 +264,9 @@ function pathOf(accountId: string, id?: string): string {
   return `/accounts/${accountId}/logpush/transformers${id === undefined ? "" : `/${id}`}`;
 }
 
-function labelOf(name: string): string {
-  return `LogpushTransformer ${JSON.stringify(name)}`;
-}
+const labelOf = (name: string): string => `LogpushTransformer ${JSON.stringify(name)}`;
 
-function digestOfCode(code: string): string {
-  return digestOf(code).slice(0, 32);
-}
+const digestOfCode = (code: string): string => digestOf(code).slice(0, 32);
 
 /** Returns the code with its lines and texts, because an error may quote one of them. */
 function partsOf(code: unknown): readonly unknown[] {
@@ -353,7 +348,7 @@ async function write(ctx: Context, args: Args, live: WithCode): Promise<Transfor
   return answered ?? live;
 }
 
-function computedOf(ctx: Context, code: string, { raw, dataset }: Transformer): Computed {
+function computedOf(ctx: Context, code: string, { raw, dataset }: Transformer): z.output<typeof computed> {
   ctx.noteUnmanaged(omit(raw, MEMBERS));
   return { codeDigest: digestOfCode(code), ...omitAbsent({ dataset }) };
 }

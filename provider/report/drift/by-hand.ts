@@ -43,7 +43,6 @@ export function driftedOf(refreshed: Refreshed): Drifted | undefined {
 export const DRIFT = "drift";
 export const MIGRATION_STATE = "migrationState";
 const DESTINATION = "destinationConf";
-const HIDES_NOTHING = ["KvEntries", "LogpushTransformer"];
 /** What stands for arguments that the plan hides. */
 const SHOWN: Readonly<Record<string, string>> = { [DESTINATION]: "destinationShown", code: "codeDigest" };
 
@@ -89,7 +88,8 @@ const isArrived = ({ inputs, outputs }: Sides): boolean =>
 function hiddenChanges({ now, next }: Refreshed, kind: string): readonly string[] {
   if (kind === "LogpushJob") return now?.outputs[DRIFT] === undefined ? [] : [DESTINATION];
   const program = next?.op === "update" ? next.new : undefined;
-  if (program === undefined || now === undefined || HIDES_NOTHING.includes(kind)) return [];
+  if (["KvEntries", "LogpushTransformer"].includes(kind) || program === undefined || now === undefined)
+    return [];
   const names = argumentsOf(kind);
   if (names.some((name) => !sameJson(valueOf(now, name), valueOf(program, name)))) return [];
   return names.filter((name) => containsSecret(now.inputs[name]));
