@@ -199,6 +199,21 @@ export interface LogpushTransformerArgs {
  *   transformerId: failed.id,
  * });
  * ```
+ * @example Group and rename the fields of an account's audit log
+ * ```ts
+ * import { LogpushTransformer } from "pulumi-edgeguard";
+ *
+ * const audit = new LogpushTransformer("audit", {
+ *   accountId: "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1",
+ *   description: "The format of the security team",
+ *   code: `
+ *     SELECT UPPER(ActionType) AS action, named_struct('email', ActorEmail, 'ip', ActorIP) AS actor
+ *     FROM audit_logs
+ *     WHERE ActionType <> 'login'`,
+ * });
+ *
+ * export const dataset = audit.dataset;
+ * ```
  * @destroy Deletes the transformer with all its versions. If Logpush jobs still use it, the destroy fails and names
  * them.
  * @importing `edgeguard import --account <account ID> --only logpush` writes the program, with the code, and the import
