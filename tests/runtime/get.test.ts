@@ -239,7 +239,12 @@ describe("with an ID that can't be used,", () => {
     ["PageShieldSettings", `${HEX}/${HEX}`, '"<zone ID>"', DIGITS],
     ["PageShieldPolicy", HEX, '"<zone ID>/<policy ID>"', DIGITS],
     ["PageShieldPolicy", `${HEX}/<policy ID>`, '"<zone ID>/<policy ID>"', DIGITS],
-    ["ManagedRulesetOverride", `shop.example/${HEX}`, '"<zone ID>/<rule ID>"', DIGITS],
+    [
+      "ManagedRulesetOverride",
+      `shop.example/${HEX}`,
+      '"<zone ID>/<rule ID>" or "account/<account ID>/<rule ID>"',
+      DIGITS,
+    ],
     ["WafMigration", "", '"<zone ID>"', DIGITS],
     [
       "LogpushJob",
