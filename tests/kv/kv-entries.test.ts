@@ -325,6 +325,20 @@ describe("prune", () => {
   });
 });
 
+test("prune keeps a colleague's key that the program declares, or that another prefix leaves out", async () => {
+  const recorded = await up(entries({ "p/a": "1" }, { prune: { prefix: "p/" } }));
+  await put({ key: "p/alien", value: "theirs" });
+  const declared = await up(
+    entries({ "p/a": "1", "p/alien": "theirs" }, { prune: { prefix: "p/" } }),
+    recorded,
+  );
+  expect(await stored()).toEqual({ "p/a": "1", "p/alien": "theirs" });
+  await put({ key: "p/second", value: "theirs" });
+  const narrower = entries({ "p/a": "1", "p/alien": "theirs" }, { prune: { prefix: "p/a" } });
+  await up(narrower, declared);
+  expect(await stored()).toEqual({ "p/a": "1", "p/alien": "theirs", "p/second": "theirs" });
+});
+
 test("prune doesn't count keys that the resource itself wrote, even right after it deleted them", async () => {
   const keys = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, i) => [`p/${i}`, "1"]));

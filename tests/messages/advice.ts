@@ -37,6 +37,10 @@ export const ADVICE: readonly (readonly [says: string, doing: Doing])[] = [
     "Pass a host (checkout.*)",
     ["tests/survey/payment-pages.test.ts", "decides whether the pattern %s matches"],
   ],
+  [
+    "To keep the keys, put them in the program's",
+    ["tests/kv/kv-entries.test.ts", "prune keeps a colleague's key that the program declares"],
+  ],
   ["pass --account", ONE_PRODUCT],
   ["Write one ID or name per line.", ONE_PRODUCT],
   ["To continue, pass --resume.", [RESUMED, "marks what the stacks manage now"]],
