@@ -143,7 +143,7 @@ describeOnCli("with the provider plugin", (cli) => {
     project.write(program.replace('"pulumi-edgeguard-sdk"', '"./sdk"'));
     api.clearRequests();
     const after = await project.ok("preview", "--diff");
-    expect(summaryOf(after.text)).toEqual({ update: 2, unchanged: 6 });
+    expect(summaryOf(after.text)).toEqual({ update: 2, unchanged: 7 });
     expect(
       after.text
         .match(/^ +~ edgeguard:index:\w+/gm)
