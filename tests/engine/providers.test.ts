@@ -111,10 +111,12 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
       "cfg GET /zones/{zone}/page_shield",
       "cfg PUT /zones/{zone}/page_shield",
       "eu GET /accounts/{account}/storage/kv/namespaces",
+      "eu GET /zones/{zone}",
       "eu GET /zones/{zone}/page_shield/policies",
       "eu POST /accounts/{account}/storage/kv/namespaces",
       "eu POST /zones/{zone}/page_shield/policies",
       "eu PUT /accounts/{account}/storage/kv/namespaces/{id}/bulk",
+      "us GET /zones/{other}",
       "us GET /zones/{other}/page_shield/policies",
       "us POST /zones/{other}/page_shield/policies",
     ]);

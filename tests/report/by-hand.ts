@@ -122,6 +122,9 @@ export async function logpushByHand(api: LocalApi, idOf: IdOf): Promise<void> {
   });
   await job(migrateManyRules, "uploads", { max_upload_interval_seconds: 300 });
   await mustSend(api, "DELETE", path(migrateManyRules, "gone"));
+  const transformer = `/accounts/${api.accounts.main}/logpush/transformers/${idOf("LogpushTransformer", "code")}`;
+  const code = "SELECT ClientIP FROM http_requests WHERE EdgeResponseStatus >= 500";
+  await mustSend(api, "PUT", transformer, { name: "edge-dev-code", code });
   api.logpush.setHealth(Number(idOf("LogpushJob", "failing")), {
     last_error: "2026-02-03T10:00:00Z",
     error_message: "denied: Bearer canary-log-token",

@@ -94,6 +94,7 @@ const EXAMPLES: Readonly<Record<string, JsonObject>> = {
   ManagedRulesetOverride: {
     zoneId: ID,
     accountId: ID,
+    phase: "http_request_firewall_managed",
     ruleset: { name: "private-rules-of-the-account" },
     version: "private-version",
     expression: 'http.host eq "private.example.com"',

@@ -219,6 +219,7 @@ export function overrideArgs(generator: GeneratorContext, zoneId: string, before
   return {
     zoneId,
     ...account(generator),
+    ...(generator.count % 3 === 0 ? { phase: "http_request_firewall_managed" } : {}),
     ruleset: random.chance(0.5) ? { id: ruleset.id } : { name: ruleset.name },
     expression,
     ...random.maybe("version", () => random.pick(["latest", ruleset.version])),

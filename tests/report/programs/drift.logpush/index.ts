@@ -1,4 +1,4 @@
-import { destination, filter, LogpushJob, type LogpushJobArgs } from "pulumi-edgeguard";
+import { destination, filter, LogpushJob, LogpushTransformer, type LogpushJobArgs } from "pulumi-edgeguard";
 
 // A job for each way that someone can change it manually. Every destination carries a canary.
 const zone = (last: string) => `5a0c1e7f3b2d4968a7e1c0f2d3b4a${last}`;
@@ -30,3 +30,8 @@ push("filter", "603", {
 push("uploads", "606", { maxUploadIntervalSeconds: 60 });
 push("gone", "606");
 push("failing", "607");
+
+new LogpushTransformer("code", {
+  accountId: "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1",
+  code: "SELECT ClientIP, 'canary-salt' AS salt FROM http_requests",
+});
