@@ -3,7 +3,7 @@ import { z } from "zod";
 import { MANAGED_RULES } from "../limits/index";
 import { expression } from "../rules-language/argument";
 import { ID, type LiteralUnion } from "../runtime/fields";
-import { describe } from "../basics/json";
+import { describe, omitAbsent } from "../basics/json";
 import { record } from "../basics/schemas";
 import { RESERVED_REF } from "./refs";
 import { PHASES } from "./wire";
@@ -183,18 +183,20 @@ export type Rules = NonNullable<z.output<typeof rules>>;
 
 export const exceptions = z
   .array(
-    z.strictObject({
-      expression,
-      description: z
-        .string()
-        .transform((text) => (text === "" ? undefined : text))
-        .optional(),
-      skip,
-      logging: z
-        .boolean()
-        .transform((logs) => (logs ? undefined : false))
-        .optional(),
-    }),
+    z
+      .strictObject({
+        expression,
+        description: z
+          .string()
+          .transform((text) => (text === "" ? undefined : text))
+          .optional(),
+        skip,
+        logging: z
+          .boolean()
+          .transform((logs) => (logs ? undefined : false))
+          .optional(),
+      })
+      .transform((exception) => omitAbsent(exception)), // Pulumi can't send undefined members.
   )
   .transform((list) => (list.length === 0 ? undefined : list));
 export type Exceptions = NonNullable<z.output<typeof exceptions>>;

@@ -285,6 +285,12 @@ test.each([
   await bench.destroy(recorded);
 });
 
+test("an exception that is logged, or whose description is empty, has no undefined member, which Pulumi refuses", async () => {
+  const exceptions = [{ expression: "true", description: "", skip: "this", logging: true }];
+  const { inputs } = await bench.operation().check(TYPE, bench.declare({ exceptions }));
+  expect(inputs["exceptions"]).toEqual([{ expression: "true", skip: "this" }]);
+});
+
 test("errors about a secret expression don't quote it, and there are no warnings about it", async () => {
   const secret = (expression: string) => bench.declare({ expression, [HIDDEN.secrets]: ["expression"] });
   const op = bench.operation();

@@ -79,7 +79,7 @@ export class Operation {
     const news = asSent({ ...inputs, __provider: forwarder(type) });
     const checked = await this.#verbs(type).check(this.host, previous?.inputs ?? {}, news);
     return {
-      inputs: { ...asSent(checked.inputs), __provider: news["__provider"] },
+      inputs: { ...asAnswered(checked.inputs), __provider: news["__provider"] },
       failures: checked.failures,
     };
   }
@@ -188,11 +188,21 @@ function asSent(value: JsonObject): JsonObject {
   return JSON.parse(JSON.stringify(value)) as JsonObject;
 }
 
+/** The JSON that the engine gets for a verb's answer. It refuses an undefined member, at any depth. */
+function asAnswered(value: JsonObject): JsonObject {
+  const isUndefined = (member: unknown): boolean =>
+    member === undefined ||
+    (typeof member === "object" && member !== null && Object.values(member).some(isUndefined));
+  const found = Object.entries(value).find(([, member]) => isUndefined(member));
+  if (found !== undefined) throw new Error(`Unexpected struct type: ${found[0]} has an undefined member`);
+  return asSent(value);
+}
+
 function recordedOf(id: string, inputs: JsonObject, outputs: JsonObject): Recorded {
   return {
     id,
     inputs: asSent(inputs),
-    outputs: asSent({ ...outputs, __provider: inputs["__provider"] }),
+    outputs: asAnswered({ ...outputs, __provider: inputs["__provider"] }),
   };
 }
 

@@ -127,9 +127,8 @@ playScenario({
       run: "up",
       program: "policy-alone",
       code: "failure",
-      says: [/make sure your plan includes Page Shield policies/],
-      // The refusal names no field, so the other form of `enabled` is tried once.
-      writes: ["POST /zones/{zone}/page_shield/policies", "POST /zones/{zone}/page_shield/policies"],
+      says: [/the free plan of zone free\.example doesn't include Page Shield policies/],
+      writes: [],
     },
     {
       run: "up",
