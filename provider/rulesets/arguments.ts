@@ -3,7 +3,7 @@ import { z } from "zod";
 import { MANAGED_RULES } from "../limits/index";
 import { expression } from "../rules-language/argument";
 import { ID, type LiteralUnion } from "../runtime/fields";
-import { describe, omitAbsent } from "../basics/json";
+import { describe } from "../basics/json";
 import { record } from "../basics/schemas";
 import { RESERVED_REF } from "./refs";
 import { PHASES } from "./wire";
@@ -196,7 +196,12 @@ export const exceptions = z
           .transform((logs) => (logs ? undefined : false))
           .optional(),
       })
-      .transform((exception) => omitAbsent(exception)), // Pulumi can't send undefined members.
+      // Pulumi can't send undefined members.
+      .transform(({ description, logging, ...exception }) => ({
+        ...exception,
+        ...(description === undefined ? {} : { description }),
+        ...(logging === undefined ? {} : { logging: false as const }),
+      })),
   )
   .transform((list) => (list.length === 0 ? undefined : list));
 export type Exceptions = NonNullable<z.output<typeof exceptions>>;

@@ -80,11 +80,27 @@ describeLong("the gate's fuzz", () => {
       const unnoticed = mutants().filter(
         (mutant) => !mutant.without(() => losing.some((outcome) => passed(outcome).length > 0)),
       );
-      expect(unnoticed.map(({ name }) => name)).toEqual([]);
+      expect(unnoticed.map(({ name }) => name).sort()).toEqual([...NOT_PLAYED].sort());
     },
     PATIENCE,
   );
 });
+
+/**
+ * Judges of what no scene changes, or what the comparison before and after doesn't see: payload logging, logs of exceptions and
+ * attack traffic, transformers, and traffic, which the gate judges only if it's asked for.
+ * `gate.test.ts`, `unseen.test.ts` and `traffic.test.ts` have a test of each.
+ */
+const NOT_PLAYED = [
+  "ManagedRulesetOverride action (stoppedTraffic)",
+  "ManagedRulesetOverride matchedData.publicKey ()",
+  "ManagedRulesetOverride exceptions[].logging ()",
+  "LogpushJob filterAttackTraffic ()",
+  "LogpushJob transformerId ()",
+  "LogpushTransformer accountId ()",
+  "LogpushTransformer code ()",
+  "LogpushTransformer not seen: existingTransformer",
+];
 
 interface ClosingPlayer extends VerbsPlayer {
   close?(): void;
