@@ -1,6 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { z } from "zod";
 import { ApiError } from "../api/errors";
+import { permissionFor, permissionName } from "../api/permissions";
 import { parseJson } from "../basics/json";
 import type { Context } from "../runtime/lifecycle";
 
@@ -138,6 +139,9 @@ async function datasetsOf(ctx: Context, zones: readonly string[]): Promise<Reado
   );
 }
 
+const permission = permissionFor("POST", "/graphql");
+const NEEDS = `the token needs ${permission === undefined ? "a permission" : permissionName(permission)}`;
+
 /** Why there's no answer. */
 class UnansweredError extends Error {}
 
@@ -169,17 +173,16 @@ function eventsQuery(isGrouped: boolean, withFields: boolean): string {
 }`;
 }
 
-const named = z.record(z.string(), z.unknown());
+const named = z.looseObject({ ruleId: z.string(), action: z.string() });
 const group = z
   .object({ count: z.number(), avg: z.object({ sampleInterval: z.number() }), dimensions: named })
   .transform(({ count, avg, dimensions }) => ({ count, interval: avg.sampleInterval, members: dimensions }));
-const single = z.looseObject({ sampleInterval: z.number() }).transform(({ sampleInterval, ...members }) => ({
+const single = named.extend({ sampleInterval: z.number() }).transform(({ sampleInterval, ...members }) => ({
   count: sampleInterval,
   interval: sampleInterval,
   members,
 }));
 const zoneEventsShape = z.object({ zoneTag: z.string(), events: z.array(z.union([group, single])) });
-const rule = z.object({ ruleId: z.string(), action: z.string() });
 
 async function eventsOf(
   ctx: Context,
@@ -200,7 +203,8 @@ async function eventsOf(
         hours: Math.max(1, Math.round(span / HOUR_MS)),
         isCut: events.length >= maxPageSize,
         events: events.map(({ count, interval, members }) => ({
-          ...rule.parse(members),
+          ruleId: members.ruleId,
+          action: members.action,
           count: Math.round(count),
           isSampled: interval > 1,
           fields: withFields ? fieldsIn(members) : {},
@@ -237,11 +241,7 @@ async function ask<T>(ctx: Context, query: string, variables: object, zone: z.Zo
   const given = await Promise.race([inTime(), sending()]);
   const refused = refusal.safeParse(given).data?.errors[0];
   if (refused !== undefined)
-    throw new UnansweredError(
-      refused.extensions?.code === "authz"
-        ? "the token needs Analytics Read (in the dashboard: Zone > Analytics > Read)"
-        : "Cloudflare refused the query",
-    );
+    throw new UnansweredError(refused.extensions?.code === "authz" ? NEEDS : "Cloudflare refused the query");
   const { data } = answer(zone).safeParse(given);
   if (data === undefined) throw new UnansweredError("Cloudflare's answer can't be read");
   return data;
@@ -256,9 +256,7 @@ async function ask<T>(ctx: Context, query: string, variables: object, zone: z.Zo
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       throw new UnansweredError(
-        error.status === 401 || error.status === 403
-          ? "the token needs Analytics Read (in the dashboard: Zone > Analytics > Read)"
-          : "Cloudflare didn't answer",
+        error.status === 401 || error.status === 403 ? NEEDS : "Cloudflare didn't answer",
       );
     }
   }

@@ -107,7 +107,7 @@ function trafficOfRules(
 ): RuleTraffic {
   const counts = rules.map(({ id, description }) => ({
     id,
-    description: ctx.api.quote(description),
+    description,
     events: total(events.filter((event) => event.ruleId === id && isOutcomeOf(event, from))),
   }));
   const [most] = [...counts].sort((a, b) => b.events - a.events);
@@ -116,7 +116,10 @@ function trafficOfRules(
     to,
     events: counts.reduce((sum, each) => sum + each.events, 0),
     rules: rules.length,
-    top: most === undefined || most.events === 0 ? undefined : most,
+    top:
+      most === undefined || most.events === 0
+        ? undefined
+        : { ...most, description: ctx.api.quote(most.description) },
   });
 }
 
@@ -132,7 +135,8 @@ function trafficOfException(
   );
   const matches = matcher(expression);
   const concerned = events.filter(({ ruleId }) => ids.has(ruleId));
+  const results = concerned.map(({ fields }) => matches(fields));
   const that = (result: boolean | undefined): number =>
-    total(concerned.filter(({ fields }) => matches(fields) === result));
+    total(concerned.filter((_, at) => results[at] === result));
   return { index, events: total(concerned), matching: that(true), undecided: that(undefined) };
 }

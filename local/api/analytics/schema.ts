@@ -1,5 +1,16 @@
 import { buildSchema } from "graphql";
 
+/** What a single event and a group of events tell alike. */
+const MEMBERS = `
+    action: string!
+    clientCountryName: string!
+    clientIP: string!
+    clientRequestHTTPHost: string!
+    clientRequestHTTPMethodName: string!
+    clientRequestPath: string!
+    ruleId: string!
+    source: string!`;
+
 /**
  * The part of Cloudflare's GraphQL schema that reads firewall events. Anything else is refused, as Cloudflare refuses an
  * unknown field.
@@ -27,27 +38,13 @@ export const schema = buildSchema(`
   enum EventGroupOrderBy { count_DESC }
 
   type Event {
-    action: string!
-    clientCountryName: string!
-    clientIP: string!
-    clientRequestHTTPHost: string!
-    clientRequestHTTPMethodName: string!
-    clientRequestPath: string!
+    ${MEMBERS}
     datetime: Time!
-    ruleId: string!
     sampleInterval: Int!
-    source: string!
   }
   type EventGroup { count: Int!, avg: EventAverage!, dimensions: EventDimensions! }
   type EventAverage { sampleInterval: Float! }
   type EventDimensions {
-    action: string!
-    clientCountryName: string!
-    clientIP: string!
-    clientRequestHTTPHost: string!
-    clientRequestHTTPMethodName: string!
-    clientRequestPath: string!
-    ruleId: string!
-    source: string!
+    ${MEMBERS}
   }
 `);
