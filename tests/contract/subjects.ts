@@ -46,50 +46,49 @@ export async function subjects(): Promise<readonly Subject[]> {
   const api = await startLocalApi({ dialect: "openapi", strict: true });
   try {
     const seen = await exchange(api);
+    /** An object that we send and read, by the two types in one of the SDK's files. */
+    const both = (
+      name: string,
+      kind: Kind,
+      [file, create, answer]: readonly [file: string, create: string, answer: string],
+      {
+        reads,
+        accepted,
+      }: { readonly reads?: keyof typeof OUR_TYPES; readonly accepted?: keyof typeof OUR_TYPES } = {},
+    ): readonly Subject[] => [
+      {
+        name: `${name}, sent`,
+        theirs: sdk(file, create),
+        ours: { sends: seen[kind].sent },
+        ...(accepted && { accepted: declared(accepted) }),
+      },
+      {
+        name: `${name}, read`,
+        theirs: sdk(file, answer),
+        ours: { ...(reads && { reads: declared(reads) }), simulates: seen[kind].read },
+      },
+    ];
+    const transformers = "logpush/transformers/transformers";
     return [
-      {
-        name: "Logpush job, sent",
-        theirs: sdk("logpush/jobs", "JobCreateParams"),
-        ours: { sends: seen.job.sent },
-        accepted: declared("job"),
-      },
-      {
-        name: "Logpush job, read",
-        theirs: sdk("logpush/jobs", "LogpushJob"),
-        ours: { simulates: seen.job.read },
-      },
-      {
-        name: "Logpush transformer, sent",
-        theirs: sdk("logpush/transformers/transformers", "TransformerCreateParams"),
-        ours: { sends: seen.transformer.sent },
-        accepted: declared("transformer"),
-      },
-      {
-        name: "Logpush transformer, read",
-        theirs: sdk("logpush/transformers/transformers", "TransformerGetResponse"),
-        ours: { simulates: seen.transformer.read },
-      },
-      {
-        name: "Page Shield settings, sent",
-        theirs: sdk("page-shield/page-shield", "PageShieldUpdateParams"),
-        ours: { sends: seen.settings.sent },
-      },
-      {
-        name: "Page Shield settings, read",
-        theirs: sdk("page-shield/page-shield", "PageShieldGetResponse"),
-        ours: { reads: declared("settings"), simulates: seen.settings.read },
-      },
-      {
-        name: "Page Shield policy, sent",
-        theirs: sdk("page-shield/policies", "PolicyCreateParams"),
-        ours: { sends: seen.policy.sent },
-        accepted: declared("policy"),
-      },
-      {
-        name: "Page Shield policy, read",
-        theirs: sdk("page-shield/policies", "PolicyGetResponse"),
-        ours: { reads: declared("policyState"), simulates: seen.policy.read },
-      },
+      ...both("Logpush job", "job", ["logpush/jobs", "JobCreateParams", "LogpushJob"], { accepted: "job" }),
+      ...both(
+        "Logpush transformer",
+        "transformer",
+        [transformers, "TransformerCreateParams", "TransformerGetResponse"],
+        { accepted: "transformer" },
+      ),
+      ...both(
+        "Page Shield settings",
+        "settings",
+        ["page-shield/page-shield", "PageShieldUpdateParams", "PageShieldGetResponse"],
+        { reads: "settings" },
+      ),
+      ...both(
+        "Page Shield policy",
+        "policy",
+        ["page-shield/policies", "PolicyCreateParams", "PolicyGetResponse"],
+        { accepted: "policy", reads: "policyState" },
+      ),
       ...(["script", "connection", "cookie"] as const).map((kind) => ({
         name: `Page Shield ${kind}`,
         theirs: sdk(
@@ -98,37 +97,14 @@ export async function subjects(): Promise<readonly Subject[]> {
         ),
         ours: { reads: declared(kind), simulates: seen[kind] },
       })),
-      {
-        name: "execute rule, sent",
-        theirs: sdk("rulesets/rules", "RuleCreateParams.ExecuteRule"),
-        ours: { sends: seen.execute.sent },
-      },
-      {
-        name: "execute rule, read",
-        theirs: sdk("rulesets/rules", "ExecuteRule"),
-        ours: { simulates: seen.execute.read },
-      },
-      {
-        name: "skip rule, sent",
-        theirs: sdk("rulesets/rules", "RuleCreateParams.SkipRule"),
-        ours: { sends: seen.skip.sent },
-      },
-      {
-        name: "skip rule, read",
-        theirs: sdk("rulesets/rules", "SkipRule"),
-        ours: { simulates: seen.skip.read },
-      },
-      {
-        name: "KV namespace, sent",
-        theirs: sdk("kv/namespaces/namespaces", "NamespaceCreateParams"),
-        ours: { sends: seen.namespace.sent },
-        accepted: declared("namespace"),
-      },
-      {
-        name: "KV namespace, read",
-        theirs: sdk("kv/namespaces/namespaces", "Namespace"),
-        ours: { simulates: seen.namespace.read },
-      },
+      ...both("execute rule", "execute", ["rulesets/rules", "RuleCreateParams.ExecuteRule", "ExecuteRule"]),
+      ...both("skip rule", "skip", ["rulesets/rules", "RuleCreateParams.SkipRule", "SkipRule"]),
+      ...both(
+        "KV namespace",
+        "namespace",
+        ["kv/namespaces/namespaces", "NamespaceCreateParams", "Namespace"],
+        { accepted: "namespace" },
+      ),
       {
         name: "KV pair, sent",
         theirs: sdk("kv/namespaces/namespaces", "NamespaceBulkUpdateParams.Body"),
