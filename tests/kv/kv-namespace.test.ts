@@ -117,6 +117,14 @@ describe("a rename", () => {
     expect(message).toContain("Choose another title, or rename that namespace first.");
   });
 
+  test("works if someone already made the same rename in the dashboard", async () => {
+    const recorded = await up({ title: "mine" });
+    await rawSend(api, "PUT", `${PATH}/${recorded.id}`, { title: "theirs" });
+    const theirs = { accountId: ACCOUNT_ID, title: "theirs" };
+    const renamed = await new Operation(api).up(TYPE, theirs, recorded);
+    expect(renamed).toMatchObject({ id: recorded.id, outputs: { fullTitle: "theirs" } });
+  });
+
   test("works once another resource has given up the title", async () => {
     const [first, second] = [await up({ title: "first" }), await up({ title: "second" })];
     const op = new Operation(api);
@@ -145,7 +153,7 @@ describe("a namespace's jurisdiction", () => {
     ]);
   });
 
-  test("replaces an empty namespace, which is deleted first, and fails if it has keys", async () => {
+  test("replaces an empty namespace, which is deleted first, and fails the preview if it has keys", async () => {
     const recorded = await up(inputs);
     const moved = { ...inputs, jurisdiction: "us" };
     const { inputs: news } = await new Operation(api).check(TYPE, moved, recorded);
@@ -161,9 +169,11 @@ describe("a namespace's jurisdiction", () => {
       expect.objectContaining({ id: replaced.id, title: "shop", jurisdiction: "us" }),
     );
     await rawSend(api, "PUT", `${PATH}/${replaced.id}/bulk`, [{ key: "b", value: "v" }]);
-    await expect(new Operation(api).destroy(TYPE, replaced)).rejects.toThrow(
+    await expect(new Operation(api).preview(TYPE, inputs, replaced)).rejects.toThrow(
       /still has 1 key: "b"\. .*set forceDestroy: true/,
     );
+    const forced = await new Operation(api).up(TYPE, { ...moved, forceDestroy: true }, replaced);
+    expect(await new Operation(api).preview(TYPE, inputs, forced)).toMatchObject({ step: "replace" });
   });
 
   test("of an existing namespace has to be the declared one, whatever adopt says", async () => {

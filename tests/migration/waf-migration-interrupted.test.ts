@@ -2,6 +2,7 @@ import type { LocalApi, WafSettingsChange } from "edgeguard-local";
 import { omit, pick, type JsonObject } from "../../provider/basics/json";
 import { rawGet, rawSend, refreshedInputs, type Recorded } from "../support/operation";
 import { Bench, OFFLINE } from "../support/bench";
+import { failureOf } from "../support/edge-client";
 import {
   migrated,
   withConfirmation,
@@ -449,6 +450,20 @@ describe("when someone else moves the zone forward,", () => {
       await new Promise((done) => setTimeout(done, 5));
     api.inDashboard(zoneId, { do: "finish" });
     expect((await running).outputs).toMatchObject({ migrationState: "finished" });
+    expect(puts(api)).toEqual([]);
+  });
+
+  test("the update fails and sends nothing if the zone moves during its first read, and the next one records it", async () => {
+    const zoneId = zone("migratePro");
+    const inputs = await withConfirmation(api, { zoneId, target: "finished" });
+    api.clearRequests();
+    const path = "/waf_migration/config";
+    api.fault({ kind: "slow", delayMs: 300, when: "before", match: { method: "GET", path } });
+    const ended = failureOf(b.operation(OFFLINE).up(TYPE, inputs));
+    while (!api.requests.some((r) => r.path.endsWith(path))) await new Promise((done) => setTimeout(done, 5));
+    api.inDashboard(zoneId, { do: "finish" });
+    expect((await ended).message).toContain("waf_migration/config");
+    expect((await b.up(inputs)).outputs).toMatchObject({ migrationState: "finished" });
     expect(puts(api)).toEqual([]);
   });
 
