@@ -32,7 +32,6 @@ export const KV = {
   MAX_KEY_BYTES: 512,
   /** 25 MiB after base64 decoding. Larger values are rejected. */
   MAX_VALUE_BYTES: 26_214_400,
-  /** 25 MB, the limit according to other Cloudflare pages. Larger values cause a warning. */
   /** The maximum size of the metadata's JSON. */
   MAX_METADATA_BYTES: 1_024,
   MIN_TTL_SECONDS: 60,

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { Desk, ended } from "./support";
 import { isWrite } from "../support/is-write";
 
-/** The commands of `wrangler kv` as processes, checked with plain requests to the API. https://developers.cloudflare.com/kv/reference/kv-commands/ */
 /** The commands of `wrangler kv`, some of them as processes, checked with plain requests to the API. https://developers.cloudflare.com/kv/reference/kv-commands/ */
 let desk: Desk;
 beforeAll(async () => {

@@ -14,7 +14,6 @@ const TOKEN = "local-token";
 const PROGRAM = `
 import * as pulumi from "@pulumi/pulumi";
 import { PageShieldPolicy, PageShieldSettings } from "pulumi-edgeguard";
-import { isWrite } from "../support/is-write";
 const zoneId = new pulumi.Config().require("zoneId");
 new PageShieldSettings("settings", { zoneId, enabled: true });
 new PageShieldPolicy("baseline", {
