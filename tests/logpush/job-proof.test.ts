@@ -123,9 +123,12 @@ describe("the check of an ownership token", () => {
     expect(message).toContain("ownership_challenge is invalid");
   });
 
-  test("only warns about a token that can't be read, and lets Cloudflare decide", async () => {
+  test.each([
+    ["of one part", "00000000000000000000"],
+    ["that's encrypted, and so has five parts", `${claiming({ exp: 1 })}.YQ.YQ`],
+  ])("only warns about a token that can't be read, and lets Cloudflare decide: one %s", async (_, token) => {
     const op = b.operation(OFFLINE);
-    const { message } = await op.failedUp(TYPE, { ...job, ownershipChallenge: "00000000000000000000" });
+    const { message } = await op.failedUp(TYPE, { ...job, ownershipChallenge: token });
     expect(op.warned[0]).toContain(
       "ownershipChallenge is not a JSON Web Token, so only Cloudflare will check it.",
     );

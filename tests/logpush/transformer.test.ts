@@ -132,6 +132,22 @@ describe("a LogpushTransformer", () => {
     for (const secret of [CANARY, ...lines]) expect(failed.message).not.toContain(secret);
   });
 
+  test("has an error without the code that someone else wrote, which an update replaces", async () => {
+    const recorded = await b.up({ ...args, code: "SELECT RayID FROM http_requests" });
+    await rawSend(b.api, "PUT", `${PATH}/${recorded.id}`, { code: CODE });
+    const message = `can't replace ${CODE.replaceAll("\n", " ")} or ${CODE}`;
+    b.api.fault({
+      match: { method: "PUT" },
+      kind: "raw",
+      status: 400,
+      body: JSON.stringify({ success: false, errors: [{ code: 1002, message }], messages: [], result: null }),
+      contentType: "application/json",
+    });
+    const failed = await b.failedUp({ ...args, code: "SELECT RayID, ClientIP FROM http_requests" }, recorded);
+    expect(failed.message).toContain("can't replace");
+    expect(failed.message).not.toContain(CANARY);
+  });
+
   test.each([
     [{ code: "SELECT RayID" }, /^code: has no FROM clause\. Name a dataset/],
     [{ code: " \n" }, /^code: must not be empty$/],

@@ -357,6 +357,24 @@ describe("a skip rule that someone puts in front of the deployment", () => {
     expect(driftOf(TYPE, wider.refreshed, without.refreshed)).toBeUndefined();
   });
 
+  test("is told again only if it skips more single rules", async () => {
+    const plain = bench.declare();
+    const recorded = await bench.up(plain);
+    const [one = "", two = ""] = (await bench.managedRules(managedRulesets.owasp)).map(({ id }) => id);
+    const skipping = (...ids: string[]): object => ({
+      action_parameters: { rules: { [managedRulesets.owasp]: ids } },
+    });
+    const body = { ...byHand, description: "load test", expression: "true", enabled: true };
+    const added = await bench.addRule({ ...body, ...skipping(one) });
+    const first = await refresh(recorded);
+    expect(first.warned).toEqual(told("1 rule for all requests"));
+    const same = await refresh(first.refreshed);
+    expect(same.warned).toEqual([]);
+    await bench.editRule(added, skipping(one, two));
+    expect((await refresh(same.refreshed)).warned).toEqual(told("2 rules for all requests"));
+    await bench.deleteRule(added);
+  });
+
   test("is told by an update that comes first", async () => {
     const recorded = await bench.up(bench.declare());
     const added = await bench.addRule({ ...byHand, description: "load test", expression: "true" });

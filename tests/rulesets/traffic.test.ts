@@ -156,6 +156,37 @@ describe("the preview of a change of managed rules", () => {
     ]);
   });
 
+  test("says that there are more events if Cloudflare returns as many as it may", async () => {
+    const recorded = await bench.up(acting(["log"]));
+    const limits = { enabled: true, maxDuration: 86_400, maxPageSize: 2, notOlderThan: 2_678_400 };
+    const settings = { firewallEventsAdaptiveGroups: limits, firewallEventsAdaptive: limits };
+    const answered = async (events: readonly string[]): Promise<readonly string[]> => {
+      for (const zone of [
+        { zoneTag: bench.zone, settings },
+        {
+          zoneTag: bench.zone,
+          events: events.map((action) => ({
+            count: 3,
+            avg: { sampleInterval: 1 },
+            dimensions: { ruleId: first, action },
+          })),
+        },
+      ])
+        bench.api.fault({
+          kind: "raw",
+          status: 200,
+          body: JSON.stringify({ data: { viewer: { zones: [zone] } }, errors: null }),
+          contentType: "application/json",
+          match: { path: "/graphql" },
+        });
+      return (await preview(acting(["block"]), recorded)).said;
+    };
+    expect(await answered(["log"])).toEqual([expect.stringContaining("log → block: at most 3 events")]);
+    expect(await answered(["log", "block"])).toEqual([
+      expect.stringContaining("log → block: at least 3 events"),
+    ]);
+  });
+
   test("counts no longer than the plan allows, or than the setting says, and nothing if it's 0", async () => {
     const recorded = await bench.up(acting(["log"]));
     const hours = async (traffic: string): Promise<unknown> => {

@@ -159,6 +159,15 @@ test("creates two resources of a zone one after the other, even if the engine st
   ]);
 });
 
+test("deletes two resources of a zone one after the other, even if the engine starts both at once", async () => {
+  const held = [await b.operation().up("PageShieldSettings", settings), await b.up(policy)] as const;
+  b.api.fault({ match: { method: "GET" }, kind: "slow", delayMs: 60 });
+  b.api.clearRequests();
+  const op = b.operation();
+  await Promise.all([op.destroy("PageShieldSettings", held[0]), op.destroy("PageShieldPolicy", held[1])]);
+  expect(b.api.requests.at(-1)?.method).toBe("DELETE");
+});
+
 test("a lock admits one holder per key, in order of arrival, and survives a failure", async () => {
   const locks = new Locks();
   const seen: string[] = [];
