@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import fs, { chmodSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { withMachineLock } from "../../provider/runtime/machine-lock";
@@ -21,8 +21,10 @@ const options = () => ({
 const locked = <T>(work: () => Promise<T>): Promise<T> => withMachineLock("zone", options(), work);
 const free = (): Promise<string> => locked(() => Promise.resolve("free"));
 /** Leaves a claim behind, as a process with this identity would. */
-function claimBy(identity: string): void {
-  writeFileSync(join(userDirectory(ROOT), `${digestName("lock", "zone")}.${identity}.0123456789abcdef`), "");
+function claimBy(identity: string): string {
+  const path = join(userDirectory(ROOT), `${digestName("lock", "zone")}.${identity}.0123456789abcdef`);
+  writeFileSync(path, "");
+  return path;
 }
 
 function deadIdentity(): string {
@@ -50,6 +52,23 @@ test("eight that start together take the lock one after the other, and leave not
 test("eight that find a dead holder at the same time take over one after the other", async () => {
   claimBy(deadIdentity());
   expect(await eightAtOnce()).toEqual({ most: 1, done: 8 });
+  expect(readdirSync(ROOT)).toEqual([]);
+});
+
+test("a process that claims the lock at the same moment as another one lets that one go first", async () => {
+  const { openSync } = fs;
+  let other = "";
+  jest.spyOn(fs, "openSync").mockImplementationOnce((...args) => {
+    other = claimBy(identityOf(process.ppid) ?? ""); // After the first look, before the own claim.
+    return openSync(...args);
+  });
+  const pause = (): Promise<void> => {
+    rmSync(other);
+    other = "";
+    return Promise.resolve();
+  };
+  const holders = await withMachineLock("zone", { ...options(), pause }, () => Promise.resolve(other));
+  expect(holders).toBe("");
   expect(readdirSync(ROOT)).toEqual([]);
 });
 
