@@ -6,6 +6,7 @@ const USE = [
   "/tests/readme/demo",
   "/tests/matrix/without-registry",
   "/tests/contract/",
+  "/tests/official-sdk/",
   "/tests/runtime/lifeline",
   "/tests/examples/(programs|pipeline|many-zones)",
   "/tests/engine/(drift|interruptions|secrets)",

@@ -6,6 +6,7 @@ import { Status } from "@pulumi/pulumi/proto/status_pb";
 import { Any } from "google-protobuf/google/protobuf/any_pb";
 import {
   computedInputsOf,
+  hasUnknown,
   Host,
   isCredential,
   isJsonObject,
@@ -13,6 +14,7 @@ import {
   KEPT,
   kindOf,
   Lifeline,
+  listObjects,
   lookups,
   makesSavedPlan,
   namesOfSecrets,
@@ -215,15 +217,41 @@ export class Provider {
       const members = outputs.includes(RESULT) || !isJsonObject(result) ? { [RESULT]: result } : result;
       return sent(members, new Set(lookup.traits.secret === true ? outputs : []));
     };
-    try {
-      const returned = await unlessSkipped(this.#host, name, answer, sent(empty), {
+    const returned = await this.#presented(() =>
+      unlessSkipped(this.#host, name, answer, sent(empty), {
         isPreview: request.getPreview(),
         result: "empty",
-      });
-      return new rpc.InvokeResponse().setReturn(returned);
+      }),
+    );
+    return new rpc.InvokeResponse().setReturn(returned);
+  }
+
+  async #presented<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
     } catch (error) {
       throw error instanceof Error ? new Error(this.#host.presentable(error.message)) : error;
     }
+  }
+
+  /** Lists existing objects. Each page is read anew, because a provider may end between two pages. */
+  async list(request: rpc.ListRequest): Promise<rpc.ListResponse[]> {
+    const { values: query } = received(request.getQuery());
+    if (hasUnknown(query)) return [new rpc.ListResponse().setComputed(new rpc.ListResponse.Computed())];
+    const verbs = verbsOf(request.getToken());
+    const all = await this.#presented(() => listObjects(this.#host, verbs, withoutNulls(query)));
+    const from = Number(request.getContinuationToken());
+    const limit = request.getLimit() < 1 ? all.length : request.getLimit();
+    const size = request.getPageSize() < 1 ? all.length : request.getPageSize();
+    const to = Math.min(limit, from + size);
+    const results = all
+      .slice(from, to)
+      .map(({ id, name }) =>
+        new rpc.ListResponse().setResult(new rpc.ListResponse.Result().setId(id).setName(name)),
+      );
+    const next = to < Math.min(limit, all.length) ? String(to) : "";
+    const continuation = new rpc.ListResponse.Continuation().setContinuationToken(next);
+    return [...results, new rpc.ListResponse().setContinuation(continuation)];
   }
 
   /** The outputs of a function, from the schema. */
@@ -288,12 +316,22 @@ function metadataOf(message: string, part: rpc.ErrorResourceInitFailed): Metadat
 function resourceOf(request: { getUrn(): string }): Resource {
   const urn = request.getUrn();
   const parts = partsOfUrn(urn);
-  const verbs = parts && ownMember(RESOURCES, kindOf(parts.type) ?? "");
-  if (parts === undefined || verbs === undefined)
-    throw new Error(
-      `this version of pulumi-resource-edgeguard has no resource ${parts?.type ?? urn}. Install the version that wrote the state, or a later one.`,
-    );
+  if (parts === undefined) throw unsupported(urn);
+  const verbs = verbsOf(parts.type);
   return { ...parts, verbs, facts: verbs.facts, urn };
+}
+
+/** @throws if this version doesn't have the type. */
+function verbsOf(type: string): Verbs {
+  const verbs = ownMember(RESOURCES, kindOf(type) ?? "");
+  if (verbs === undefined) throw unsupported(type);
+  return verbs;
+}
+
+function unsupported(type: string): Error {
+  return new Error(
+    `this version of pulumi-resource-edgeguard has no resource ${type}. Install the version that wrote the state, or a later one.`,
+  );
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { handleUnaryCall, UntypedServiceImplementation } from "@grpc/grpc-js";
+import type { handleServerStreamingCall, handleUnaryCall, UntypedServiceImplementation } from "@grpc/grpc-js";
 import { PluginInfo } from "@pulumi/pulumi/proto/plugin_pb";
 import type { IResourceProviderServer } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as rpc from "@pulumi/pulumi/proto/provider_pb";
@@ -8,7 +8,7 @@ import { SCHEMA, type Provider } from "./provider";
 
 /**
  * Returns the protocol of Pulumi's engine. The library refuses the methods that aren't here, by name: the plugin has no
- * parameters, component resources or methods of resources, and doesn't list objects.
+ * parameters, component resources or methods of resources.
  */
 export function methodsOf(provider: Provider): UntypedServiceImplementation {
   const answer =
@@ -23,6 +23,16 @@ export function methodsOf(provider: Provider): UntypedServiceImplementation {
           (error: unknown) => done(error instanceof Error ? error : new Error(String(error))),
         );
     };
+  const listing: handleServerStreamingCall<rpc.ListRequest, rpc.ListResponse> = (call) => {
+    provider
+      .answering(async () => {
+        for (const each of await provider.list(call.request)) call.write(each);
+      })
+      .then(
+        () => call.end(),
+        (error: unknown) => call.emit("error", error),
+      );
+  };
   return {
     handshake: answer((request: rpc.ProviderHandshakeRequest) => {
       provider.connect(request.getEngineAddress());
@@ -53,6 +63,7 @@ export function methodsOf(provider: Provider): UntypedServiceImplementation {
       return new Empty();
     }),
     invoke: answer((request) => provider.invoke(request)),
+    list: listing,
     cancel: answer(() => {
       provider.cancel();
       return new Empty();

@@ -15,7 +15,7 @@ import {
 } from "./declaration";
 import { driftOf, withoutForeign } from "./drift";
 import { keysOf, ownedElsewhere, type Keys } from "./namespace-keys";
-import { listKeys } from "./listing";
+import { listedNamespaces, listKeys } from "./listing";
 import { entriesMessages, entriesRecord, SEEN, type EntriesImpact } from "./impact";
 import { decodeManifest, encodeIndex, encodeManifest, type Manifest } from "./manifest";
 import { formatNumber } from "../limits/workers";
@@ -311,6 +311,9 @@ export const kvEntries = defineResource({
     const manifest = await encodeManifest(new Map());
     return { id, outputs: { ...address, verify: "none", keys, manifest, writtenAt: 0 } };
   },
+
+  // Of each namespace, because an account's list says no more.
+  list: ({ ctx, scope }) => listedNamespaces(ctx.api, scope.id),
 
   async delete({ ctx, state }) {
     const { accountId, namespaceId } = state;

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { ApiError } from "../api/errors";
 import { fullTitle, namespacesPath, PREVIEW_SUFFIX } from "./address";
 import { keysOf } from "./namespace-keys";
-import { listKeys, namespaceRecord, namespacesByTitle, type Namespace } from "./listing";
+import { listKeys, namespaceRecord, listedNamespaces, namespacesByTitle, type Namespace } from "./listing";
 import { KV } from "../limits/index";
 import type { Adopted } from "../runtime/adopted";
 import { adopt as adoptExisting, AdoptionError, RENAME_HINT } from "../runtime/adoption";
@@ -151,6 +151,8 @@ export const kvNamespace = defineResource({
   existing({ address: { scope, id } }) {
     return Promise.resolve({ id, outputs: { accountId: scope.id, title: "", fullTitle: "" } });
   },
+
+  list: ({ ctx, scope }) => listedNamespaces(ctx.api, scope.id),
 
   async update({ ctx, id, state, args }) {
     const title = fullTitle(args.title, args.preview);

@@ -5,6 +5,7 @@ import { KV } from "../limits/index";
 import { omitAbsent, canonicalJson, type Json } from "../basics/json";
 import { nearest } from "../basics/nearest";
 import { camelRecord, optional } from "../basics/schemas";
+import type { ListedObject } from "../runtime/lifecycle";
 import { metadata, namespacePath, namespacesPath, type NamespaceAddress } from "./address";
 import { digest, type RecordedEntry } from "./entry";
 
@@ -139,4 +140,9 @@ export async function namespacesByTitle(
   const found: Namespace[] = [];
   for await (const one of listNamespacesOf(...account)) found.push(one);
   return found.sort((a, b) => (a.title < b.title ? -1 : 1));
+}
+
+/** Lists namespaces for the plugin. */
+export async function listedNamespaces(api: EdgeApi, accountId: string): Promise<readonly ListedObject[]> {
+  return (await namespacesByTitle(api, accountId)).map(({ id, title: name }) => ({ id, name }));
 }

@@ -172,6 +172,8 @@ export const logpushJob = defineResource({
     return { id, outputs: { ...outputs } };
   },
 
+  list: ({ ctx, scope }) => listJobs(ctx.api, scope),
+
   async update({ ctx, id, state, args, inputs }) {
     const allFields = await resolvedFields(ctx, args, inputs, state);
     const job = await readJob(ctx.api, scopeOf(args), id);

@@ -118,6 +118,8 @@ export const logpushTransformer = defineResource({
     return Promise.resolve({ id, outputs: { accountId: scope.id, name: "", code: "", codeDigest: "" } });
   },
 
+  list: ({ ctx, scope }) => listTransformers(ctx, scope.id),
+
   async update({ ctx, id, args }) {
     const found = await readTransformer(ctx, args.accountId, id);
     return computedOf(ctx, args.code, await write(ctx, args, found));

@@ -203,6 +203,11 @@ export const pageShieldPolicy = defineResource({
     return Promise.resolve({ id, outputs: { zoneId: scope.id } });
   },
 
+  async list({ ctx, scope }) {
+    const policies = await listPolicies(ctx.api, scope.id);
+    return policies.map(({ policy }) => ({ id: policy.id, name: policy.description ?? "" }));
+  },
+
   async update({ ctx, id, state, args }) {
     const policy = await readOne(ctx, args.zoneId, id);
     // The PUT omits fields removed from `extra`, so that Cloudflare goes back to its own default.

@@ -168,7 +168,7 @@ export interface RemovalGate {
 }
 export const REMOVAL_GATE: RemovalGate = { keys: 10, share: 0.5 };
 
-/** What the judges are told about the gate. */
+/** What the judges know about the gate. */
 export interface JudgedGate extends RemovalGate {
   /** How many events that passed a change of managed rules may stop. Undefined if `traffic` isn't asked for. */
   readonly traffic?: number | undefined;

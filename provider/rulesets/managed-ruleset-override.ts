@@ -83,7 +83,7 @@ import { defaultRef, REF_PREFIX, unfinishedRef } from "./refs";
 import { reconcileRule, currentRule, removeOrRestore } from "./reconcile";
 import { asDeclared } from "./skip";
 import { newlySkippedByOthers, OTHER_SKIPS, otherSkipRules, type ExplainedException } from "./skip-rules";
-import { unmanagedOf, type Phase, type ZoneRule } from "./wire";
+import { PHASES, unmanagedOf, type Phase, type ZoneRule } from "./wire";
 
 const args = z.object({
   zoneId: ID.zone.exactOptional(),
@@ -390,7 +390,7 @@ export const managedRulesetOverride = defineResource({
     const live = readLiveRule(state, facts, found, rule, { ref: state.ref, adopted: exceptionIds(state) });
     const skipped = (state.exceptions ?? []).map(({ skip }) => skip);
     const others = otherSkipRules(found, rule, exceptionIds(state));
-    tellSkips(ctx, state, others);
+    warnOfSkips(ctx, state, others);
     const now = {
       ...state,
       ...live,
@@ -424,6 +424,12 @@ export const managedRulesetOverride = defineResource({
     return outputs && { id, outputs };
   },
 
+  async list({ ctx, scope }) {
+    const found = await Promise.all(PHASES.map((phase) => readEntryPoint(ctx, { ...scope, phase })));
+    const rules = found.flatMap((each) => each?.rules ?? []);
+    return rules.flatMap(({ id, description: name, deploys }) => (deploys === undefined ? [] : [{ id, name }]));
+  },
+
   async update({ ctx, state, args, inputs }) {
     const recorded = mergeRuleIds(state.ruleIds ?? {}, recordedRuleIds(inputs));
     const prepared = await prepareForWrite(ctx, args, recorded);
@@ -448,7 +454,7 @@ export const managedRulesetOverride = defineResource({
     const adopted = exceptionIds(state);
     await reconcileRule(rules, args, prepared, { rule, wanted, adopted, formerRef: state.ref, placing });
     const outputs = outputsOf(ctx, rules.now, currentRule(rules.now, rule), { ...prepared, adopted });
-    tellSkips(ctx, state, outputs.otherSkipRules);
+    warnOfSkips(ctx, state, outputs.otherSkipRules);
     return { ...outputs, ...omitAbsent({ previous: state.previous }) };
   },
 
@@ -803,8 +809,8 @@ export class ManagedRulesetOverride extends managedRulesetOverride.base<ManagedR
   }
 }
 
-/** Warns of what skip rules of others have skipped since the last refresh or update. */
-function tellSkips(ctx: Context, { ref, otherSkipRules }: OverrideState, now: unknown): void {
+/** Warns of what other skip rules have skipped since the last refresh or update. */
+function warnOfSkips(ctx: Context, { ref, otherSkipRules }: OverrideState, now: unknown): void {
   for (const line of newlySkippedByOthers(otherSkipRules, now))
     ctx.say.warn(`managed ruleset ${JSON.stringify(ref)}: ${line}.`);
 }

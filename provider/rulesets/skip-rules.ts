@@ -20,7 +20,7 @@ export interface ExplainedException {
   readonly logging?: false;
 }
 
-/** The output that records the skip rules of others. */
+/** The output that records the other skip rules. */
 export const OTHER_SKIPS = "otherSkipRules";
 const [str, skips] = [z.string(), z.literal("all").or(z.number())];
 export const SKIPS = z.array(z.object({ ruleId: str, ref: str, description: str, expression: str, skips }));
@@ -48,7 +48,7 @@ export function otherSkipRules({ rules }: EntryPoint, own: ZoneRule, adopted: re
   return exceptionsIn(others, own.deploys?.rulesetId ?? "");
 }
 
-/** Says what skip rules of others have skipped since `before` was recorded. Says nothing if nothing was recorded. */
+/** Says what other skip rules have skipped since `before` was recorded. Says nothing if nothing was recorded. */
 export function newlySkippedByOthers(before: unknown, now: unknown): string[] {
   const [recorded, found] = [before, now].map((each) => SKIPS.safeParse(each).data);
   if (recorded === undefined || found === undefined) return [];

@@ -3,7 +3,8 @@ import { ADOPTED, adoptionLine, withAdopted } from "./adopted";
 import { HIDDEN, KEPT } from "./hidden";
 import type { ResourceType } from "./resource-type";
 import type { Host } from "./host";
-import { PartialFailure, type State } from "./lifecycle";
+import type { Scope } from "./composite-id";
+import { PartialFailure, type ListedObject, type State } from "./lifecycle";
 import { IMPACT, revisionOf } from "./impact";
 import { isJsonObject, omit, pick, type JsonObject } from "../basics/json";
 import { newsOf, UNMANAGED, UnmanagedMembers } from "./unmanaged";
@@ -140,6 +141,17 @@ export async function readExisting(
   if (result.id === "") throw new Error(missing(type, given));
   host.record.read(type, id);
   return result;
+}
+
+/** Lists existing objects, with the IDs that `findExisting` accepts. */
+export async function list(
+  { lifecycle }: ResourceType,
+  host: Host,
+  scope: Scope,
+): Promise<readonly ListedObject[]> {
+  const { type, compositeId } = lifecycle;
+  const listed = (await lifecycle.list?.({ ctx: host.context(type), scope })) ?? [];
+  return listed.map(({ id, name }) => ({ id: compositeId.format({ scope, id }), name }));
 }
 
 function missing(type: string, given: string): string {

@@ -47,6 +47,17 @@ export class CompositeId {
     return this.forms[0] === ZONE;
   }
 
+  /** The kinds of scope that objects of the type can belong to. */
+  get kinds(): readonly Scope["kind"][] {
+    return this.forms.map((form) => (form.includes(ZONE) ? "zone" : "account"));
+  }
+
+  /** Returns an object's ID with its scope. */
+  format({ scope, id }: ObjectAddress): string {
+    const form = this.forms[this.kinds.indexOf(scope.kind)] ?? "";
+    return form.replace(SCOPE, scope.id).replace(/<[\w ]+>/, id);
+  }
+
   /** @throws Error, with the correct format, if the ID is malformed. */
   parse(text: string): ObjectAddress {
     for (const form of this.forms) {
@@ -65,6 +76,7 @@ export class CompositeId {
 
 const MAX_SHOWN = 100;
 const ZONE = "<zone ID>";
+const SCOPE = /<(zone|account) ID>/;
 /** An ID that's a number. */
 const NUMBERED = /<(job|transformer) ID>$/;
 

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { EdgeApi } from "../api/client";
 import type { Redactor } from "../api/redact";
 import type { Adoption } from "./adopted";
-import type { CompositeId, ObjectAddress } from "./composite-id";
+import type { CompositeId, ObjectAddress, Scope } from "./composite-id";
 import type { Listed, RecordShape } from "./impact";
 import type { Creation } from "./creation";
 import type { CheckFailure } from "./inputs";
@@ -183,6 +183,12 @@ export type Facts = Pick<
 > &
   Readonly<Record<"args" | "computed", { readonly shape: Readonly<Record<string, unknown>> }>>;
 
+/** An existing object in a list: the resource's ID, and Cloudflare's name for it. */
+export interface ListedObject {
+  readonly id: string;
+  readonly name: string;
+}
+
 /** A declaration whose arguments may be unknown. */
 interface Declared {
   readonly inputs: JsonObject;
@@ -341,6 +347,8 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
     readonly ctx: Context;
     readonly address: ObjectAddress;
   }): Promise<{ readonly id: string; readonly outputs: JsonObject } | undefined>;
+  /** Lists the objects of a zone or account, for the plugin. Unset if each zone has one. */
+  list?(request: { readonly ctx: Context; readonly scope: Scope }): Promise<readonly ListedObject[]>;
   /** 9. Called by update. */
   update(request: {
     readonly ctx: Context;

@@ -5,7 +5,8 @@ import { check, type CheckResult } from "./check";
 import { diff, type DiffResult } from "./diff";
 import { ResourceType } from "./resource-type";
 import type { Host } from "./host";
-import type { Facts, Lifecycle } from "./lifecycle";
+import type { Scope } from "./composite-id";
+import type { Facts, Lifecycle, ListedObject } from "./lifecycle";
 import { omit, pick, type JsonObject } from "../basics/json";
 
 /** A resource type's provider methods, as the engine calls them. Arguments and results are plain values. */
@@ -22,6 +23,8 @@ export interface Verbs {
     news: JsonObject,
   ): Promise<{ outs: Record<string, unknown> }>;
   delete(host: Host, id: string, props: JsonObject): Promise<void>;
+  /** Lists existing objects, with the IDs that `get` and imports accept. */
+  readonly list?: (host: Host, scope: Scope) => Promise<readonly ListedObject[]>;
 }
 
 /** Builds a resource type's provider methods from its lifecycle. They never reveal secrets from their inputs. */
@@ -79,5 +82,9 @@ export function verbsOf(lifecycle: Lifecycle): Verbs {
       during(host, { given: [props], isRecorded: true, savedConfig: isSaved(host) }, () =>
         apply.delete(resource, host, id, props),
       ),
+    ...(lifecycle.list && {
+      list: (host, scope) =>
+        during(host, { given: [], isRecorded: false, ...planned }, () => apply.list(resource, host, scope)),
+    }),
   };
 }

@@ -128,7 +128,7 @@ test("no message or state names a key of a file that the program made secret", a
   });
   expect(messages.join("\n")).toContain("both declare the key [secret]");
 
-  // 2. Keys of others, failed writes, drift and deletes.
+  // 2. Keys that others wrote, failed writes, drift and deletes.
   await rawSend(api, "PUT", `${path}/bulk`, [{ key: "c4", value: "theirs" }]);
   states.push(await failing(inputs));
   await rawSend(api, "POST", `${path}/bulk/delete`, ["c4"]);

@@ -1,10 +1,11 @@
 import { apiPerTest } from "../support/bench";
+import { join } from "node:path";
 import { stringify } from "yaml";
 import { describeOnCli, type ResourceState } from "../support/engine";
 import { sent, rawSend } from "../support/operation";
 import { TOKEN } from "../support/scenario";
 import { testUnless } from "../support/skip";
-import { missingFor, PluginProject } from "./project";
+import { missingFor, PLUGIN, PluginProject } from "./project";
 
 /** The options that every resource has, and partial operations, on resources of the provider plugin. */
 
@@ -172,5 +173,25 @@ describeOnCli("resource options of the provider plugin", (cli) => {
     expect(await steps()).toEqual({ one: "update", two: "update" });
     await up();
     expect(await values()).toEqual({ one: "script-src 'none'", two: "script-src 'none'" });
+  });
+
+  test("`pulumi do … list` prints the IDs of existing objects, without a program", async () => {
+    project.env = { ...project.env, EDGEGUARD_BASE_URL: api.url, CLOUDFLARE_ACCOUNT_ID: api.accounts.main };
+    const made = await rawSend(api, "POST", `/zones/${api.zones.empty}/logpush/jobs`, {
+      ...{ name: "all", dataset: "http_requests", destination_conf: "https://logs.example.com/in" },
+    });
+    const { id } = made.result as { id: number };
+    const list = async (type: string, ...flags: readonly string[]): Promise<unknown> => {
+      const command = ["do", "--package", join(PLUGIN, "pulumi-resource-edgeguard")];
+      const { stdout } = await project.ok(...command, `edgeguard:index:${type}`, "list", ...flags);
+      return JSON.parse(stdout) as unknown;
+    };
+    expect(await list("LogpushJob", "--zone-id", api.zones.empty)).toEqual([
+      { id: `zone/${api.zones.empty}/${id}`, name: "all" },
+    ]);
+    expect(await list("KvNamespace")).toContainEqual({
+      id: `${api.accounts.main}/${api.namespaces.existing}`,
+      name: "existing",
+    });
   });
 });

@@ -240,6 +240,33 @@ export class PluginClient {
     };
   }
 
+  /** Lists existing objects, in one page or several. */
+  async list(
+    type: string,
+    query: JsonObject,
+    { limit = 0, pageSize = 0 }: { readonly limit?: number; readonly pageSize?: number } = {},
+  ): Promise<{ pages: [id: string, name: string][][]; isComputed: boolean }> {
+    const request = new rpc.ListRequest()
+      .setToken(`edgeguard:index:${type}`)
+      .setQuery(struct(query))
+      .setLimit(limit)
+      .setPageSize(pageSize);
+    const pages: [id: string, name: string][][] = [];
+    let isComputed = false;
+    do {
+      const page: [id: string, name: string][] = [];
+      for await (const each of this.#client.list(request)) {
+        const response = each as rpc.ListResponse;
+        const result = response.getResult();
+        if (result !== undefined) page.push([result.getId(), result.getName()]);
+        isComputed ||= response.hasComputed();
+        request.setContinuationToken(response.getContinuation()?.getContinuationToken() ?? "");
+      }
+      pages.push(page);
+    } while (request.getContinuationToken() !== "");
+    return { pages, isComputed };
+  }
+
   stop(): void {
     this.#client.close();
     this.#child.kill("SIGKILL");

@@ -5,6 +5,7 @@ import * as rpc from "@pulumi/pulumi/proto/provider_pb";
 import type { ServiceError } from "@grpc/grpc-js";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import { parse } from "yaml";
+import { RESOURCES } from "../../provider/plugin";
 import { userDirectory } from "../../provider/runtime/user-directory";
 import { failureOf } from "../support/edge-client";
 import { describeLong } from "../support/long";
@@ -457,6 +458,79 @@ describe("an explicit provider that is called default", () => {
       expect.stringContaining("Give it another name."),
     ]);
     expect(await check({ maxRetries: "1" }, "default", { CLOUDFLARE_API_TOKEN })).toEqual([]);
+  });
+});
+
+describe("a list of existing objects", () => {
+  const CREDENTIAL = "l1sted-credential";
+  const jobs = { destination_conf: `https://a.example?header_X=${CREDENTIAL}`, dataset: "http_requests" };
+  const listable = Object.entries(RESOURCES).filter(([, { list }]) => list !== undefined);
+
+  test.each(listable)("has IDs of %s that a read accepts, and sends no write", async (type, { facts }) => {
+    const [zoneId, accountId] = [api.zones.shop, api.accounts.main];
+    await rawSend(api, "POST", `/zones/${zoneId}/logpush/jobs`, { ...jobs, name: "all" });
+    const transformer = { name: "short", code: "SELECT RayID FROM http_requests" };
+    await rawSend(api, "POST", `/accounts/${accountId}/logpush/transformers`, transformer);
+    await rawSend(api, "POST", `/accounts/${accountId}/storage/kv/namespaces`, { title: `list ${type}` });
+    api.clearRequests();
+    const query = facts.compositeId.kinds.includes("zone") ? { zoneId } : { accountId };
+    const { pages } = await plugin.list(type, query);
+    const listed = pages.flat();
+    expect(listed.length).toBeGreaterThan(0);
+    for (const [id, name] of listed) {
+      const request = new rpc.ReadRequest().setId(id).setUrn(urn(type, "read"));
+      const read: rpc.ReadResponse = await plugin.call("read", request);
+      expect(read.getId()).toBe(id.split("/").at(-1));
+      expect(name).not.toBe("");
+    }
+    expect(writes()).toEqual([]);
+    expect(JSON.stringify(listed) + plugin.shown + plugin.printed).not.toContain(CREDENTIAL);
+  });
+
+  test("is of the provider's account by default, ends at its limit, and comes in pages of at most the size asked for", async () => {
+    for (const title of ["list a", "list b", "list c"])
+      await rawSend(api, "POST", `/accounts/${api.accounts.main}/storage/kv/namespaces`, { title });
+    const {
+      pages: [all = []],
+    } = await plugin.list("KvNamespace", {});
+    expect(all.map(([, name]) => name)).toEqual(expect.arrayContaining(["list a", "list b", "list c"]));
+    expect((await plugin.list("KvNamespace", {}, { limit: 2 })).pages).toEqual([all.slice(0, 2)]);
+    const { pages } = await plugin.list("KvNamespace", {}, { limit: 3, pageSize: 2 });
+    expect(pages).toEqual([all.slice(0, 2), all.slice(2, 3)]);
+  });
+
+  test("isn't known as long as its zone isn't", async () => {
+    expect(await plugin.list("PageShieldPolicy", { zoneId: UNKNOWN })).toEqual({
+      pages: [[]],
+      isComputed: true,
+    });
+    expect(api.requests).toEqual([]);
+  });
+
+  test.each([
+    ["PageShieldPolicy", {}, /: PageShieldPolicy list: zoneId: is required/],
+    ["PageShieldPolicy", { zone: api.zones.shop }, /zone: unknown argument "zone"/],
+    ["LogpushJob", { zoneId: "shop" }, /: LogpushJob list: zoneId: "shop" is not a zone ID/],
+    [
+      "LogpushJob",
+      { zoneId: "0".repeat(32), accountId: "0".repeat(32) },
+      /set either zoneId or accountId\.$/,
+    ],
+    [
+      "WafMigration",
+      { zoneId: "0".repeat(32) },
+      /: WafMigration list: every zone has one, whose ID is the zone's\.$/,
+    ],
+    ["Nothing", {}, /has no resource edgeguard:index:Nothing/],
+  ])("of %s with %j is refused before anything is sent", async (type, query, message) => {
+    expect((await failureOf(plugin.list(type, query))).message).toMatch(message);
+    expect(api.requests).toEqual([]);
+  });
+
+  test("fails with the permission that the token lacks", async () => {
+    api.fault({ kind: "status", status: 403, code: 10000, message: "no", match: { method: "GET" } });
+    const { message } = await failureOf(plugin.list("PageShieldPolicy", { zoneId: api.zones.shop }));
+    expect(message).toMatch(/Listing the policies in zone .* lacks the .* permission/);
   });
 });
 

@@ -127,7 +127,7 @@ describe("the report on a manual change", () => {
 
 describe("a change that costs more than it shows", () => {
   const keys = { namespaceId: "n", file: "flags.json", keys: 2, bytes: 9, prune: { prefix: "flag/" } };
-  /** A program without changes, and keys of others under its pruned prefix. */
+  /** A program without changes, and keys that others wrote under its pruned prefix. */
   const pruning = (recorded: JsonObject, drift?: string, ...more: readonly JsonObject[]): string => {
     const impact = {
       impact: { operation: "check", revision: 2, seen: ["prunedKeys"], prunes: list("flag/theirs") },
@@ -140,7 +140,7 @@ describe("a change that costs more than it shows", () => {
     return JSON.stringify({ steps, diagnostics: more });
   };
 
-  test("names keys of others that undoing it deletes", () => {
+  test("names the keys that undoing it deletes although others wrote them", () => {
     const { warnings } = entriesMessages({ prunes: list("flag/theirs") }, "KvEntries flags");
     const warning = diagnostic(`edgeguard: ${warnings.join()}`, "info#err");
     const report = driftIn(pruning(keys, undefined, warning));

@@ -316,7 +316,7 @@ describe("a refresh", () => {
 
 describe("a skip rule that someone puts in front of the deployment", () => {
   const byHand = { action: "skip", action_parameters: { ruleset: "current" }, position: { index: 1 } };
-  const told = (what: string): unknown[] => [
+  const warning = (what: string): unknown[] => [
     expect.stringContaining(`someone else's rule "load test" skips ${what}. Remove that rule`),
   ];
   const refresh = async (recorded: Recorded) => {
@@ -326,17 +326,17 @@ describe("a skip rule that someone puts in front of the deployment", () => {
     return { refreshed, warned: op.warned };
   };
 
-  test("is told once by the next refresh, and is drift", async () => {
+  test("is reported once, by the next refresh, and is drift", async () => {
     const plain = bench.declare();
     const recorded = await bench.up(plain);
     const body = { ...byHand, description: "load test", expression: 'http.host eq "a.example"' };
     const added = await bench.addRule({ ...body, enabled: true });
 
     const first = await refresh(recorded);
-    expect(first.warned).toEqual(told('the whole ruleset for http.host eq "a.example"'));
+    expect(first.warned).toEqual(warning('the whole ruleset for http.host eq "a.example"'));
     const drift = driftOf(TYPE, recorded, first.refreshed);
     expect(drift).toMatchObject({
-      lost: told('the whole ruleset for http.host eq "a.example"'),
+      lost: warning('the whole ruleset for http.host eq "a.example"'),
       gained: [],
       update: "pulumi up --refresh records it and leaves the rule in place",
       keep: { how: "To keep the change, do nothing", code: [] },
@@ -348,7 +348,7 @@ describe("a skip rule that someone puts in front of the deployment", () => {
 
     await bench.editRule(added, { expression: "true" });
     const wider = await refresh(first.refreshed);
-    expect(wider.warned).toEqual(told("the whole ruleset for all requests"));
+    expect(wider.warned).toEqual(warning("the whole ruleset for all requests"));
     await bench.editRule(added, { expression: 'http.host eq "b.example"' });
     expect((await refresh(wider.refreshed)).warned).toEqual([]);
     await bench.deleteRule(added);
@@ -357,7 +357,7 @@ describe("a skip rule that someone puts in front of the deployment", () => {
     expect(driftOf(TYPE, wider.refreshed, without.refreshed)).toBeUndefined();
   });
 
-  test("is told again only if it skips more single rules", async () => {
+  test("is reported again only if it skips more single rules", async () => {
     const plain = bench.declare();
     const recorded = await bench.up(plain);
     const [one = "", two = ""] = (await bench.managedRules(managedRulesets.owasp)).map(({ id }) => id);
@@ -367,20 +367,20 @@ describe("a skip rule that someone puts in front of the deployment", () => {
     const body = { ...byHand, description: "load test", expression: "true", enabled: true };
     const added = await bench.addRule({ ...body, ...skipping(one) });
     const first = await refresh(recorded);
-    expect(first.warned).toEqual(told("1 rule for all requests"));
+    expect(first.warned).toEqual(warning("1 rule for all requests"));
     const same = await refresh(first.refreshed);
     expect(same.warned).toEqual([]);
     await bench.editRule(added, skipping(one, two));
-    expect((await refresh(same.refreshed)).warned).toEqual(told("2 rules for all requests"));
+    expect((await refresh(same.refreshed)).warned).toEqual(warning("2 rules for all requests"));
     await bench.deleteRule(added);
   });
 
-  test("is told by an update that comes first", async () => {
+  test("is reported by an update that comes first", async () => {
     const recorded = await bench.up(bench.declare());
     const added = await bench.addRule({ ...byHand, description: "load test", expression: "true" });
     const op = bench.operation();
     const updated = await op.up(TYPE, bench.declare({ description: "shop" }), recorded);
-    expect(op.warned).toEqual(told("the whole ruleset for all requests"));
+    expect(op.warned).toEqual(warning("the whole ruleset for all requests"));
     await bench.expectNoChanges(bench.declare({ description: "shop" }), updated);
     await bench.deleteRule(added);
   });

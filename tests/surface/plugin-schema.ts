@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import ts from "typescript";
 import { z } from "zod";
-import { isCredential, lookups, RESOURCES, type Facts } from "../../provider/plugin";
+import { isCredential, lookups, RESOURCES, type Facts, type Verbs } from "../../provider/plugin";
 import { TYPE_PREFIXES } from "../../provider/runtime/type-tokens";
 import { compareText } from "../../provider/basics/words";
 import { omit } from "../../provider/basics/json";
@@ -76,7 +76,8 @@ class SchemaWriter {
     const settings = this.#members("ProviderArgs");
     const variables = withSecrets(settings.properties, isCredential);
     const resources = Object.entries(RESOURCES).map(
-      ([name, { facts }]) => [name, this.#resource(name, facts)] as const,
+      ([name, verbs]) =>
+        [name, { ...this.#resource(name, verbs.facts), listInputs: listInputs(verbs) }] as const,
     );
     const functions = [...lookups().keys()].sort().map((name) => [name, this.#function(name)] as const);
     return {
@@ -325,6 +326,23 @@ const capital = (text: string): string => text.charAt(0).toUpperCase() + text.sl
 
 function withTokens(members: readonly (readonly [string, Spec])[]): Spec {
   return Object.fromEntries(members.map(([name, spec]) => [TYPE_PREFIXES.plugin + name, spec]));
+}
+
+/** The arguments of a list: the zone or account whose objects to list. */
+function listInputs({ facts, list }: Verbs): Spec | undefined {
+  if (list === undefined) return undefined;
+  const { kinds } = facts.compositeId;
+  const properties = kinds.map((kind) => {
+    const initial = kind === "account" ? " Default: the provider's `accountId`." : "";
+    const description = `The ID of the ${kind} whose objects to list.${initial}`;
+    return [`${kind}Id`, { type: "string", description }] as const;
+  });
+  const isRequired = kinds.length === 1 && kinds[0] === "zone";
+  return {
+    type: "object",
+    properties: Object.fromEntries(properties),
+    required: isRequired ? ["zoneId"] : undefined,
+  };
 }
 
 function importing(name: string, forms: readonly string[]): string {

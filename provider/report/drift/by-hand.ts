@@ -49,14 +49,14 @@ const SHOWN: Readonly<Record<string, string>> = { [DESTINATION]: "destinationSho
 /** The name of what an unchanged `prune` deletes, because others wrote it. */
 export const PRUNES = "prunes";
 
-/** Says which keys of others the update deletes. Undefined if there are none, or the program has changed `prune`. */
+/** Says which keys that others wrote the update deletes. Undefined if there are none, or the program has changed `prune`. */
 export function prunedIn({ next }: Refreshed): Phrase | undefined {
   if (next?.kind !== "KvEntries" || next.op !== "update" || next.new === undefined) return undefined;
   const isUnchanged = sameJson(next.old?.inputs["prune"], next.new.inputs["prune"]);
   return isUnchanged ? pruned({ impact: impactOf(next), new: next.new }) : undefined;
 }
 
-/** Says what skip rules of others newly skip. */
+/** Says what other skip rules newly skip. */
 export const skippedByOthers = ({ recorded, now }: Refreshed): readonly string[] =>
   newlySkippedByOthers(recorded.outputs[OTHER_SKIPS], now?.outputs[OTHER_SKIPS]);
 
