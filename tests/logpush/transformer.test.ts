@@ -64,6 +64,19 @@ describe("a LogpushTransformer", () => {
     await b.expectNoChange(args, recorded);
   });
 
+  test("isn't taken for one that someone gives its name while the response to its create is lost", async () => {
+    const theirs = await made({ name: "theirs" });
+    b.api.fault({ match: { method: "POST" }, kind: "dropBefore" });
+    const rename = (): void => {
+      const { logpush, ...rest } = b.api.snapshot();
+      const transformers = logpush.transformers.map((each) => ({ ...each, name: "failed" }));
+      b.api.restore({ ...rest, logpush: { ...logpush, transformers } });
+    };
+    const { id } = await b.operation({ inNoTime: { advance: rename } }).up("LogpushTransformer", args);
+    expect(id).not.toBe(String(theirs));
+    expect(b.sent("POST")).toHaveLength(3); // Theirs, the lost one, and its repetition.
+  });
+
   test("adopts an equal one without writing, and otherwise only with takeOver", async () => {
     const id = String(await made());
     b.api.clearRequests();
