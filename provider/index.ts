@@ -13,6 +13,7 @@ export {
 } from "./page-shield/settings";
 export { WafMigration, type WafMigrationArgs } from "./migration/waf-migration";
 export type { EntriesImpact } from "./kv/impact";
+export type { MigrationImpact } from "./migration/impact";
 export type { PolicyImpact, SettingsImpact, WouldBlock } from "./page-shield/impact";
 export type { ComparedRules, RulesetImpact } from "./rulesets/impact";
 export type { ImpactRecord, Listed } from "./runtime/impact";

@@ -87,7 +87,7 @@ export const RESOURCE_PERMISSIONS = {
   WafMigration: of(
     [ZONE_WAF],
     [FIREWALL_SERVICES, PAGE_RULES],
-    'With `target: "assessed"`, Read is enough. Without Firewall Services and Page Rules, the assessment lists what it could not read.',
+    'With `target: "assessed"`, Read is enough. Without Firewall Services and Page Rules, the assessment lists what it could not read. With Analytics Read, the preview counts what the previous rules stopped.',
   ),
   LogpushJob: of(
     [ZONE_LOGS, ACCOUNT_LOGS],

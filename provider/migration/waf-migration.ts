@@ -6,6 +6,7 @@ import { assess, assessmentText, type MigrationAssessment, type MigrationRequest
 import type { ConcurrentChange } from "./concurrent";
 import type { Finding } from "./findings";
 import { computed, recordOf, stateOf, withArrival, type HistoryEntry } from "./record";
+import { migrationMessages, migrationRecord, type MigrationImpact } from "./impact";
 import { configuration, toWire, type MigrationRule } from "./rules";
 import { readEntryPoint, readState } from "./api";
 import { isDeployed, observe, type Observation } from "./observation";
@@ -13,10 +14,11 @@ import { isFurther, stateText, stepIn, TARGETS, type Target } from "./state";
 import { PartialFailure, type Context } from "../runtime/lifecycle";
 import { defineResource } from "../runtime/resource";
 import { hasUnknown, UNKNOWN } from "../runtime/engine-values";
-import { isJsonObject, pick, sameJson } from "../basics/json";
+import { isJsonObject, omitAbsent, pick, sameJson } from "../basics/json";
 import { pluralize } from "../basics/words";
 import { CompositeId } from "../runtime/composite-id";
 import { ID, type LiteralUnion } from "../runtime/fields";
+import { previousTraffic } from "../rulesets/traffic";
 import { LOCK } from "../runtime/locks";
 
 const MAX_WAIT_SECONDS = 86_400;
@@ -50,6 +52,8 @@ export const wafMigration = defineResource({
   args,
   computed,
   computedInputs: ["assessmentDigest", "assessment"],
+  record: migrationRecord,
+  messages: (found, { args: { zoneId } }) => migrationMessages(found, zoneId),
   pending: () => ["assessmentDigest", "assessment"],
   derivedFrom: { assessment: ["configuration"] },
   // A change in the zone shows in the preview, even though the update only records it.
@@ -104,18 +108,23 @@ export const wafMigration = defineResource({
     observations(ctx).set(args.zoneId, observation);
     const { next, shown, assessmentDigest } = assess(observation, requestOf(args));
     const isDeclared = olds["zoneId"] === args.zoneId && olds["target"] === args.target;
+    const isUnchanged =
+      isDeclared && olds["plan"] === args.plan && olds["assessmentDigest"] === assessmentDigest;
+    const turnsOff = !isUnchanged && shown.steps.some(({ target }) => target === "finished");
+    const findings = {
+      computed: { assessment: shown, assessmentDigest },
+      found: async () =>
+        omitAbsent({ traffic: turnsOff ? await previousTraffic(ctx, args.zoneId) : undefined }),
+    };
     // What was finished before Cloudflare retired the migration stays as it's recorded. The update knows that.
     const { assessment } = olds;
     const wasFinished =
       args.target !== "assessed" || (isJsonObject(assessment) && assessment["state"] === "finished");
     if (observation.state.phase === "retired" && isDeclared && wasFinished) return {};
-    const findings = { computed: { assessment: shown, assessmentDigest } };
     if (next.kind === "refuse") {
       const { property, reason } = next;
       return { ...findings, failures: [{ property, reason }] };
     }
-    const isUnchanged =
-      isDeclared && olds["plan"] === args.plan && olds["assessmentDigest"] === assessmentDigest;
     const { zoneId } = args;
     if (!isUnchanged) ctx.say.info(assessmentText(zoneId, shown.lines));
     else if (args.quiet !== true)
@@ -274,6 +283,10 @@ export interface WafMigrationArgs {
  * `concurrentChanges` then name the rule and the version of the entry point that still has it; nothing is put back.
  * Two machines that update at the same moment may send the step twice, with the same rules.
  *
+ * The preview of a step that turns the previous rules off counts the firewall events that they stopped in the last day:
+ * at most so many would have passed. What the new rules stop instead isn't known from events. This needs Analytics Read;
+ * without it, the preview says so in one line.
+ *
  * Token permissions: Zone WAF Read, Firewall Services Read and Page Rules Read to preview and refresh; Zone WAF Write,
  * Firewall Services Read and Page Rules Read to update and destroy. Without Firewall Services Read and Page Rules Read,
  * the assessment lists what it couldn't count.
@@ -360,6 +373,8 @@ export class WafMigration extends wafMigration.base<WafMigrationArgs>() {
   declare readonly assessment: pulumi.Output<MigrationAssessment | undefined>;
   /** A digest of the assessment, for comparing it with the previous one. */
   declare readonly assessmentDigest: pulumi.Output<string | undefined>;
+  /** What the last change found out: what the previous rules stopped in the hours before it. */
+  declare readonly impact: pulumi.Output<MigrationImpact | undefined>;
 
   // eslint-disable-next-line @typescript-eslint/no-useless-constructor -- it has the type of the arguments
   constructor(name: string, args: WafMigrationArgs, opts?: pulumi.CustomResourceOptions) {

@@ -1,4 +1,5 @@
 import { entriesRecord } from "../kv/impact";
+import { migrationRecord } from "../migration/impact";
 import { policyRecord, settingsRecord } from "../page-shield/impact";
 import { rulesetRecord } from "../rulesets/impact";
 import { readRecord, type RecordShape } from "../runtime/impact";
@@ -11,6 +12,7 @@ const SHAPES: Readonly<Record<string, RecordShape>> = {
   PageShieldSettings: settingsRecord,
   PageShieldPolicy: policyRecord,
   ManagedRulesetOverride: rulesetRecord,
+  WafMigration: migrationRecord,
   KvEntries: entriesRecord,
 };
 

@@ -43,7 +43,10 @@ export interface RuleTraffic {
   readonly from: string;
   /** The action after it, or `off`. */
   readonly to: string;
+  /** How many. If they're sampled, at most so many, with a certainty of 95%. */
   readonly events: number;
+  /** If they're sampled, at least so many. */
+  readonly least?: number;
   /** How many rules change so. */
   readonly rules: number;
   /** The rule with the most events. Absent without any. */
@@ -79,7 +82,7 @@ export interface Traffic {
   readonly notAsked?: string;
 }
 
-const traffic = members({
+export const trafficShape = members({
   hours: z.number().exactOptional(),
   isSampled: z.boolean().exactOptional(),
   isCut: z.boolean().exactOptional(),
@@ -89,6 +92,7 @@ const traffic = members({
         from: z.string(),
         to: z.string(),
         events: z.number(),
+        least: z.number().exactOptional(),
         rules: z.number(),
         top: members({ id: z.string(), description: z.string(), events: z.number() }).exactOptional(),
       }),
@@ -114,7 +118,7 @@ export interface RulesetImpact extends ImpactRecord {
 
 export const rulesetRecord = {
   compared: compared.exactOptional(),
-  traffic: traffic.exactOptional(),
+  traffic: trafficShape.exactOptional(),
   versions: lines.exactOptional(),
 } as const satisfies RecordShape<RulesetImpact>;
 
@@ -136,25 +140,33 @@ export function checkMessages(found: JsonObject, ref: unknown): { readonly infos
 export function trafficLines(traffic: Traffic): readonly string[] {
   const { hours = 0, isSampled, isCut, changes, exceptions, off = 0, scored, notAsked } = traffic;
   const time = `the last ${hours} h`;
-  const few = (count: number): string =>
-    `${isCut === true ? "at least" : "at most"} ${pluralize(count, "event")}`;
+  const about = (count: number): string => `${isSampled === true ? "about " : ""}${formatNumber(count)}`;
+  const few = ({ events, least }: RuleTraffic): string => {
+    if (isCut === true) return `at least ${pluralize(least ?? events, "event")}`;
+    if (least === undefined) return `at most ${pluralize(events, "event")}`;
+    return `${formatNumber(least)} to ${pluralize(events, "event")}`;
+  };
   return applying(
-    ...changes.map(({ from, to, events, rules, top }) => {
-      const what = events === 0 ? `no event of ${time}` : `${few(events)} of ${time} ${meaning(from, to)}`;
-      const most =
-        top && `; ${formatNumber(top.events)} of rule ${top.id} ${JSON.stringify(top.description)}`;
-      return `${from} → ${to}: ${what} (${pluralize(rules, "rule")}${most ?? ""})`;
+    ...changes.map((change) => {
+      const { from, to, events, rules, top } = change;
+      const isNone = events === 0 && isCut !== true;
+      const what = isNone ? `no event of ${time}` : `${few(change)} of ${time} ${meaning(from, to)}`;
+      const name =
+        top && applying(top.id, top.description !== "" && JSON.stringify(top.description)).join(" ");
+      const most = top && `; ${about(top.events)} of rule ${name}`;
+      return `${from} → ${to}: ${what}${rules === 0 ? "" : ` (${pluralize(rules, "rule")}${most ?? ""})`}`;
     }),
     ...exceptions.map(({ index, events, matching, undecided }) => {
       const of = `of the rules that it skips`;
       if (events === 0) return `exception ${index + 1}: no event of ${time} ${of}`;
-      const open = undecided === 0 ? "" : `; ${formatNumber(undecided)} more can't be decided from events`;
-      return `exception ${index + 1}: matches ${formatNumber(matching)} of ${pluralize(events, "event")} of ${time} ${of}${open}`;
+      const open = undecided === 0 ? "" : `; ${about(undecided)} more can't be decided from events`;
+      return `exception ${index + 1}: matches ${about(matching)} of ${about(events)} ${events === 1 ? "event" : "events"} of ${time} ${of}${open}`;
     }),
     off > 0 &&
       `${pluralize(off, "rule")} that ${off === 1 ? "was" : "were"} off: events aren't known; log first to find out`,
     scored === true && "scores and paranoia levels: not known from events",
-    isSampled === true && "the counts are Cloudflare's estimates from a sample",
+    isSampled === true &&
+      "Cloudflare samples these events: a range contains the true number 95 times out of 100",
     notAsked !== undefined && `events weren't counted: ${notAsked}`,
   );
 }

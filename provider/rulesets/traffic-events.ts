@@ -6,19 +6,21 @@ import { parseJson } from "../basics/json";
 import type { Context } from "../runtime/lifecycle";
 
 /**
- * Reads what managed rules did in a zone, from the GraphQL Analytics API. Only a preview asks, and it goes on without an
- * answer.
+ * Reads what managed rules did in a zone, from the GraphQL Analytics API: for a preview and a survey, which go on without
+ * an answer.
  * https://developers.cloudflare.com/analytics/graphql-api/tutorials/querying-firewall-events/
  */
 
 /** Events of one rule with one outcome that are alike. */
 export interface RuleEvents {
+  /** Empty if the event has none. */
   readonly ruleId: string;
   /** What the rule did, such as `log`. */
   readonly action: string;
   /** How many there were. If they're sampled, Cloudflare's estimate. */
   readonly count: number;
-  readonly isSampled: boolean;
+  /** How many events a stored one stands for: 1 unless they're sampled. */
+  readonly interval: number;
   /** Fields of the requests. Empty unless they were asked for. */
   readonly fields: Readonly<Record<string, string>>;
 }
@@ -31,7 +33,11 @@ export type ZoneEvents =
       /** Whether there are more than one response contains. */
       readonly isCut: boolean;
     }
-  | { readonly unknown: string };
+  | {
+      readonly unknown: string;
+      /** Present if the token lacks the permission. */
+      readonly isForbidden?: true;
+    };
 
 /** Cloudflare's dimensions, by the fields of the Rules language that they contain. */
 const FIELDS = {
@@ -43,13 +49,17 @@ const FIELDS = {
 } as const;
 
 /** https://developers.cloudflare.com/analytics/graphql-api/limits/ */
-const MOST_ZONES = 10;
+export const MOST_ZONES = 10;
 
-/** A preview of many zones asks for this many answers at most. Cloudflare allows 300 queries in 5 minutes. */
-const MOST_QUERIES = 60;
-
-/** A preview waits this long for an answer, in milliseconds. */
-const PATIENCE_MS = 5_000;
+/** How much an operation asks for: Cloudflare allows 300 queries in 5 minutes. */
+interface Effort {
+  readonly queries: number;
+  /** How long it waits for an answer, in milliseconds. */
+  readonly patienceMs: number;
+}
+const OF_PREVIEW: Effort = { queries: 60, patienceMs: 5_000 };
+/** A survey's own pace keeps it below what Cloudflare allows. A query waits for its turn, too. */
+const OF_SURVEY: Effort = { queries: Infinity, patienceMs: 3_600_000 };
 
 /** Resources that are checked at the same time join one query within this time, in milliseconds. */
 const GATHERING_MS = 50;
@@ -59,22 +69,64 @@ const HOUR_MS = 3_600_000;
 /** Until Cloudflare has the query, its oldest event may have become too old. */
 const MARGIN_MS = 60_000;
 
-export async function zoneEvents(ctx: Context, zoneId: string, withFields: boolean): Promise<ZoneEvents> {
+/** What Cloudflare calls the managed rules that had an event. */
+export type EventSource = "firewallManaged" | "waf";
+
+/** Reads the events of managed rules or, with the source `waf`, of the previous ones. */
+export async function zoneEvents(
+  ctx: Context,
+  zoneId: string,
+  withFields: boolean,
+  source: EventSource = "firewallManaged",
+): Promise<ZoneEvents> {
   const batchOf = <T>(key: string, load: Load<T>): Batches<T> =>
     ctx.once(`firewall events ${key}`, () => new Batches(load));
   try {
-    const dataset = await batchOf("limits", (zones) => datasetsOf(ctx, zones)).read(zoneId);
+    const dataset = await batchOf("limits", (zones) => datasetsOf(ctx, OF_PREVIEW, zones)).read(zoneId);
     if (dataset === undefined) return { unknown: NOTHING };
-    const key = JSON.stringify([dataset, withFields]);
-    const events = await batchOf(key, (zones) => eventsOf(ctx, zones, dataset, withFields)).read(zoneId);
+    const wanted = { dataset, withFields, source };
+    const events = await batchOf(JSON.stringify(wanted), (zones) =>
+      eventsOf(ctx, OF_PREVIEW, zones, wanted),
+    ).read(zoneId);
     return events ?? { unknown: NOTHING };
   } catch (error) {
-    if (error instanceof UnansweredError) return { unknown: error.message };
-    throw error;
+    return unanswered(error);
   }
 }
 
-const NOTHING = "Cloudflare returned nothing about the zone";
+/** Reads the events of managed rules in several zones, at most as many as a query may name, for a survey. */
+export async function eventsOfZones(
+  ctx: Context,
+  zones: readonly string[],
+): Promise<ReadonlyMap<string, ZoneEvents>> {
+  try {
+    const datasets = await datasetsOf(ctx, OF_SURVEY, zones);
+    const alike = new Map<string, { readonly dataset: Dataset; readonly zones: string[] }>();
+    for (const [zone, dataset] of datasets) {
+      const key = JSON.stringify(dataset);
+      const group = alike.get(key) ?? { dataset, zones: [] };
+      alike.set(key, group);
+      group.zones.push(zone);
+    }
+    const found = new Map<string, ZoneEvents>(zones.map((zone) => [zone, { unknown: NOTHING }]));
+    for (const { dataset, zones: some } of alike.values()) {
+      const wanted = { dataset, withFields: false, source: "firewallManaged" } as const;
+      for (const [zone, events] of await eventsOf(ctx, OF_SURVEY, some, wanted)) found.set(zone, events);
+    }
+    return found;
+  } catch (error) {
+    const none = unanswered(error);
+    return new Map(zones.map((zone) => [zone, none]));
+  }
+}
+
+function unanswered(error: unknown): Extract<ZoneEvents, { readonly unknown: string }> {
+  if (!(error instanceof UnansweredError)) throw error;
+  const { message: unknown } = error;
+  return unknown === NEEDS ? { unknown, isForbidden: true } : { unknown };
+}
+
+const NOTHING = "Cloudflare offers none for the zone";
 
 type Load<T> = (zoneIds: readonly string[]) => Promise<ReadonlyMap<string, T>>;
 
@@ -114,6 +166,7 @@ const limits = z.object({
   maxPageSize: z.number(),
   notOlderThan: z.number(),
 });
+type Limits = z.output<typeof limits>;
 const zoneLimits = z.object({
   zoneTag: z.string(),
   settings: z.object({
@@ -122,19 +175,32 @@ const zoneLimits = z.object({
   }),
 });
 
-/** The dataset that a plan offers, with its limits. */
-interface Dataset extends z.output<typeof limits> {
+/** The dataset that a plan offers. Zones with the same one are read together, whatever else their plans allow. */
+interface Dataset {
   readonly isGrouped: boolean;
+  /** How much of the hours in the settings it contains, in milliseconds. */
+  readonly span: number;
+  readonly maxPageSize: number;
 }
 
 /** Returns the dataset that each zone's plan offers: groups, or single events where it has no groups. */
-async function datasetsOf(ctx: Context, zones: readonly string[]): Promise<ReadonlyMap<string, Dataset>> {
-  const found = await ask(ctx, LIMITS, { zones }, zoneLimits);
+async function datasetsOf(
+  ctx: Context,
+  effort: Effort,
+  zones: readonly string[],
+): Promise<ReadonlyMap<string, Dataset>> {
+  const found = await ask(ctx, effort, LIMITS, { zones }, zoneLimits);
+  const wanted = ctx.settings.trafficHours * HOUR_MS;
+  const datasetOf = (isGrouped: boolean, { maxDuration, notOlderThan, maxPageSize }: Limits): Dataset => ({
+    isGrouped,
+    span: Math.min(wanted, maxDuration * 1_000, notOlderThan * 1_000 - MARGIN_MS),
+    maxPageSize,
+  });
   return new Map(
     found.flatMap(({ zoneTag, settings }): (readonly [string, Dataset])[] => {
       const { firewallEventsAdaptiveGroups: groups, firewallEventsAdaptive: single } = settings;
-      if (groups?.enabled === true) return [[zoneTag, { ...groups, isGrouped: true }]];
-      return single?.enabled === true ? [[zoneTag, { ...single, isGrouped: false }]] : [];
+      if (groups?.enabled === true) return [[zoneTag, datasetOf(true, groups)]];
+      return single?.enabled === true ? [[zoneTag, datasetOf(false, single)]] : [];
     }),
   );
 }
@@ -155,25 +221,35 @@ const LIMITS = `query ($zones: [string!]) {
   } }
 }`;
 
-/** Writes the query for a dataset. Both return the same members, at different places. */
-function eventsQuery(isGrouped: boolean, withFields: boolean): string {
+/** Which events a query asks for. */
+interface Wanted {
+  readonly dataset: Dataset;
+  readonly withFields: boolean;
+  readonly source: EventSource;
+}
+
+/**
+ * Writes the query for a dataset. Both return the same members, at different places. The limit is written into it, because
+ * Cloudflare's type for it isn't documented.
+ */
+function eventsQuery({ dataset: { isGrouped, maxPageSize }, withFields, source }: Wanted): string {
   const members = ["action", "ruleId", ...(withFields ? Object.values(FIELDS) : [])].join(" ");
   const [dataset, order, selected] = isGrouped
     ? ["firewallEventsAdaptiveGroups", "count_DESC", `count avg { sampleInterval } dimensions { ${members} }`]
     : ["firewallEventsAdaptive", "datetime_DESC", `sampleInterval ${members}`];
-  return `query ($zones: [string!], $from: Time!, $to: Time!, $limit: Int!) {
+  return `query ($zones: [string!], $from: Time!, $to: Time!) {
   viewer { zones(filter: { zoneTag_in: $zones }) {
     zoneTag
     events: ${dataset}(
-      filter: { datetime_geq: $from, datetime_leq: $to, source: "firewallManaged" }
-      limit: $limit
+      filter: { datetime_geq: $from, datetime_leq: $to, source: "${source}" }
+      limit: ${maxPageSize}
       orderBy: [${order}]
     ) { ${selected} }
   } }
 }`;
 }
 
-const named = z.looseObject({ ruleId: z.string(), action: z.string() });
+const named = z.looseObject({ ruleId: z.string().nullish(), action: z.string() });
 const group = z
   .object({ count: z.number(), avg: z.object({ sampleInterval: z.number() }), dimensions: named })
   .transform(({ count, avg, dimensions }) => ({ count, interval: avg.sampleInterval, members: dimensions }));
@@ -186,16 +262,14 @@ const zoneEventsShape = z.object({ zoneTag: z.string(), events: z.array(z.union(
 
 async function eventsOf(
   ctx: Context,
+  effort: Effort,
   zones: readonly string[],
-  { isGrouped, maxDuration, notOlderThan, maxPageSize }: Dataset,
-  withFields: boolean,
+  wanted: Wanted,
 ): Promise<ReadonlyMap<string, ZoneEvents>> {
-  const wanted = ctx.settings.trafficHours * HOUR_MS;
-  const span = Math.min(wanted, maxDuration * 1_000, notOlderThan * 1_000 - MARGIN_MS);
+  const { span, maxPageSize } = wanted.dataset;
   const now = ctx.api.now();
   const [from, to] = [now - span, now].map((at) => new Date(at).toISOString());
-  const variables = { zones, from, to, limit: maxPageSize };
-  const found = await ask(ctx, eventsQuery(isGrouped, withFields), variables, zoneEventsShape);
+  const found = await ask(ctx, effort, eventsQuery(wanted), { zones, from, to }, zoneEventsShape);
   return new Map(
     found.map(({ zoneTag, events }) => [
       zoneTag,
@@ -203,11 +277,11 @@ async function eventsOf(
         hours: Math.max(1, Math.round(span / HOUR_MS)),
         isCut: events.length >= maxPageSize,
         events: events.map(({ count, interval, members }) => ({
-          ruleId: members.ruleId,
+          ruleId: members.ruleId ?? "",
           action: members.action,
           count: Math.round(count),
-          isSampled: interval > 1,
-          fields: withFields ? fieldsIn(members) : {},
+          interval,
+          fields: wanted.withFields ? fieldsIn(members) : {},
         })),
       },
     ]),
@@ -234,10 +308,16 @@ const refusal = z.object({
 });
 
 /** Sends one query, and returns what it says about each zone. What Cloudflare says about an error isn't printed. */
-async function ask<T>(ctx: Context, query: string, variables: object, zone: z.ZodType<T>): Promise<T[]> {
+async function ask<T>(
+  ctx: Context,
+  { queries, patienceMs }: Effort,
+  query: string,
+  variables: object,
+  zone: z.ZodType<T>,
+): Promise<T[]> {
   const sent = ctx.once("firewall events queries", () => ({ count: 0 }));
   sent.count += 1;
-  if (sent.count > MOST_QUERIES) throw new UnansweredError("this operation has asked about enough zones");
+  if (sent.count > queries) throw new UnansweredError("this operation has asked about enough zones");
   const given = await Promise.race([inTime(), sending()]);
   const refused = refusal.safeParse(given).data?.errors[0];
   if (refused !== undefined)
@@ -247,8 +327,8 @@ async function ask<T>(ctx: Context, query: string, variables: object, zone: z.Zo
   return data;
 
   async function inTime(): Promise<never> {
-    await setTimeout(PATIENCE_MS, undefined, { ref: false });
-    throw new UnansweredError(`Cloudflare didn't answer within ${PATIENCE_MS / 1_000} s`);
+    await setTimeout(patienceMs, undefined, { ref: false });
+    throw new UnansweredError(`Cloudflare didn't answer within ${patienceMs / 1_000} s`);
   }
   async function sending(): Promise<unknown> {
     try {

@@ -46,11 +46,33 @@ export async function trafficOf(
   return {
     ...none,
     hours,
-    ...(isCut && { isCut }),
-    ...(events.some(({ isSampled }) => isSampled) && { isSampled: true }),
+    ...flagsOf(isCut, events),
     changes: [...counted.values()].map((rules) => trafficOfRules(ctx, rules, events)),
     exceptions: added.map(({ exception, index }) => trafficOfException(index, exception, after, events)),
   };
+}
+
+/** Counts what the previous managed rules stopped. Without them, at most so much would have passed. */
+export async function previousTraffic(ctx: Context, zoneId: string): Promise<Traffic | undefined> {
+  if (ctx.settings.trafficHours === 0) return undefined;
+  const read = await zoneEvents(ctx, zoneId, false, "waf");
+  if ("unknown" in read) return { changes: [], exceptions: [], notAsked: read.unknown };
+  const { events, hours, isCut } = read;
+  const changes = ["block", "challenge"].flatMap((from) => {
+    const ids = new Set(events.filter((event) => isOutcomeOf(event, from)).map(({ ruleId }) => ruleId));
+    const rules = [...ids].map((id) => ({ id, description: "" }));
+    return rules.length > 0 || from === "block"
+      ? [trafficOfRules(ctx, { from, to: "off", rules }, events)]
+      : [];
+  });
+  return { hours, ...flagsOf(isCut, events), changes, exceptions: [] };
+}
+
+const intervalIn = (events: readonly RuleEvents[]): number =>
+  Math.max(1, ...events.map(({ interval }) => interval));
+
+function flagsOf(isCut: boolean, events: readonly RuleEvents[]): Pick<Traffic, "isCut" | "isSampled"> {
+  return { ...(isCut && { isCut }), ...(intervalIn(events) > 1 && { isSampled: true }) };
 }
 
 /** Rules whose action changes from one to another. */
@@ -105,22 +127,49 @@ function trafficOfRules(
   { from, to, rules }: ChangedRules,
   events: readonly RuleEvents[],
 ): RuleTraffic {
+  const before = events.filter((event) => isOutcomeOf(event, from));
   const counts = rules.map(({ id, description }) => ({
     id,
     description,
-    events: total(events.filter((event) => event.ruleId === id && isOutcomeOf(event, from))),
+    events: total(before.filter((event) => event.ruleId === id)),
   }));
   const [most] = [...counts].sort((a, b) => b.events - a.events);
+  const ids = new Set(rules.map(({ id }) => id));
   return omitAbsent({
     from,
     to,
-    events: counts.reduce((sum, each) => sum + each.events, 0),
+    ...rangeOf(
+      before.filter(({ ruleId }) => ids.has(ruleId)),
+      intervalIn(events),
+    ),
     rules: rules.length,
     top:
       most === undefined || most.events === 0
         ? undefined
         : { ...most, description: ctx.api.quote(most.description) },
   });
+}
+
+/** Two standard deviations, which contain the true number 95 times out of 100. */
+const DEVIATIONS = 1.96;
+
+/**
+ * Counts events. If they're sampled, the count is the upper end of a range (Wilson's, for rare events), which is right for
+ * few stored events, too.
+ *
+ * @param usual how many events a stored one stands for, if none is given.
+ */
+function rangeOf(events: readonly RuleEvents[], usual: number): Pick<RuleTraffic, "events" | "least"> {
+  const count = total(events);
+  const each =
+    count === 0 ? usual : events.reduce((sum, event) => sum + event.count * event.interval, 0) / count;
+  if (each === 1) return { events: count };
+  const stored = count / each + DEVIATIONS ** 2 / 2;
+  const margin = DEVIATIONS * Math.sqrt(count / each + DEVIATIONS ** 2 / 4);
+  return {
+    least: Math.max(0, Math.floor(each * (stored - margin))),
+    events: Math.ceil(each * (stored + margin)),
+  };
 }
 
 function trafficOfException(

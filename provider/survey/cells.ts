@@ -67,6 +67,7 @@ const PATHS = [
   "/accounts/a/logpush/jobs",
   "/accounts/a/rulesets",
   "/accounts/a/storage/kv/namespaces",
+  "/graphql",
 ];
 
 /** Returns the permission needed to read a path, such as `Page Shield Read`. */

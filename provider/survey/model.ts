@@ -146,6 +146,28 @@ const deployment = members({
 });
 export type Deployment = z.infer<typeof deployment>;
 
+/** Counts events of managed rules. With the most of them, a rule's ID, and its description if the survey knows it. */
+const ruleEvents = { ruleId: z.string(), description: z.string().exactOptional(), events: z.int() };
+const firewallEvents = members({
+  /** How many hours were counted. */
+  hours: z.int(),
+  /** Events of managed rules that blocked the request. */
+  blocked: z.int(),
+  /** Events of managed rules that challenged the visitor, whatever came of it. */
+  challenged: z.int(),
+  /** Events of managed rules that only logged the request. */
+  logged: z.int(),
+  /** Present if Cloudflare estimates the counts from a sample. */
+  isSampled: z.literal(true).exactOptional(),
+  /** Present if Cloudflare has more events than it returned. */
+  isCut: z.literal(true).exactOptional(),
+  /** The rule with the most events. */
+  top: members(ruleEvents).exactOptional(),
+  /** Events of the rules that the zone's deployments have on `log` now. Absent without any. */
+  onLog: members({ rules: z.int(), events: z.int(), top: members(ruleEvents) }).exactOptional(),
+});
+export type FirewallEvents = z.infer<typeof firewallEvents>;
+
 const job = members({
   id: z.string(),
   name: z.string(),
@@ -177,6 +199,7 @@ export const TASKS = [
   "noManagedRuleset",
   "readyToMigrate",
   "blockedMigration",
+  "rulesOnLog",
   "blockingPolicy",
   "failingJob",
   "owaspOff",
@@ -256,6 +279,8 @@ export const zone = members({
       lacking: z.array(z.string()),
     }),
   ),
+  /** What the zone's managed rules did in the last hours. Absent if `edgeguard:traffic` is 0. */
+  firewallEvents: cell(firewallEvents).exactOptional(),
   /** The first deployment that's on and has paranoia levels. If there's none, the first that's perhaps on. */
   owasp: cell(
     members({

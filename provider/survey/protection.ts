@@ -32,8 +32,11 @@ const PROTECTION = { all: "on", some: "perhaps", none: "none" } as const;
 
 /** Whether every part of a zone that can result in a task could be read. */
 export function isWhole(zone: Zone): boolean {
-  const { pageShield, policies, scripts, owasp, migration, jobs } = zone;
-  return [pageShield, policies, scripts, deploymentsIn(zone), owasp, migration, jobs].every(isReadable);
+  const { pageShield, policies, scripts, owasp, migration, jobs, firewallEvents = [] } = zone;
+  return [
+    ...[pageShield, policies, scripts, deploymentsIn(zone)],
+    ...[owasp, migration, jobs, firewallEvents],
+  ].every(isReadable);
 }
 
 /** Of the deployments that are on, how many versions the most outdated one is behind. */

@@ -1,6 +1,6 @@
 import { isAbsent } from "../api/errors";
 import { matchesZone, type KnownZone } from "../rulesets/coverage";
-import { canAct, effectiveRules } from "../rulesets/effective";
+import { canAct, effectiveRules, type EffectiveRule } from "../rulesets/effective";
 import { explain, type ExecutedRuleset } from "../rulesets/explain";
 import { readVersion } from "../rulesets/managed";
 import { isPinned } from "../rulesets/deployment";
@@ -89,6 +89,23 @@ export async function deploymentsOf(
       })),
     }),
   );
+}
+
+/** Returns the rules that are on in the enabled deployments, by ID. Those of a ruleset that couldn't be read are missing. */
+export async function rulesOn(
+  reading: Reader,
+  account: Rulesets | undefined,
+  found: EntryPoint | undefined,
+): Promise<ReadonlyMap<string, EffectiveRule>> {
+  const rules = new Map<string, EffectiveRule>();
+  for (const { enabled, deploys } of found?.rules ?? []) {
+    if (!enabled || deploys === undefined) continue;
+    const effect = valueOf(await readEffect(reading, account, deploys.rulesetId, deploys.version));
+    if (effect === undefined) continue;
+    for (const rule of effectiveRules(effect.deployed, deploys.overrides))
+      if (rule.enabled) rules.set(rule.id, rule);
+  }
+  return rules;
 }
 
 function onlyLogs(managed: ManagedRuleset, rule: ZoneRule | undefined): boolean {

@@ -29,7 +29,9 @@ import {
   mayHaveEnterpriseRules,
   owaspOf,
   protectionIn,
+  rulesOn,
 } from "./read-deployments";
+import { eventsCell, type EventsOf } from "./read-events";
 import { isNotReadable, isReadable, mapCell, valueOf } from "./readable";
 import { tasksOf } from "./tasks";
 
@@ -38,6 +40,8 @@ export interface Reading extends Reader {
   /** The accounts that own the zones. They're read before the zones. */
   readonly accounts: ReadonlyMap<string, Account>;
   readonly paymentPages: PaymentPages;
+  /** Reads a zone's firewall events. Undefined if nobody asked for them. */
+  readonly eventsOf: EventsOf | undefined;
   /** What the inventory says about scripts. Undefined without an inventory. */
   readonly inventory:
     | {
@@ -92,6 +96,8 @@ export async function readZone(reading: Reading, listed: ListedZone): Promise<Zo
     ? inZone(listed, await deploymentsOf(reading, id, account, responses))
     : responses;
   const accountDeployments = coveringDeployments(account, listed);
+  const rules = await rulesOn(reading, account, isReadable(entry) ? entry?.explained : undefined);
+  const events = await reading.eventsOf?.(id);
   const scripts = isReadable(found) ? found : [];
   const all = (valueOf(policies) ?? []).map(({ policy }) => policy);
   const hosts = all.flatMap(({ expression }) => hostsIn(expression));
@@ -123,6 +129,7 @@ export async function readZone(reading: Reading, listed: ListedZone): Promise<Zo
     responseDeployments,
     accountDeployments,
     protection: protectionIn({ ...listed, accountDeployments, deployments }),
+    ...omitAbsent({ firewallEvents: events && eventsCell(events, rules) }),
     owasp: owaspOf([accountDeployments, deployments]),
     migration,
     jobs,

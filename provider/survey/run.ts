@@ -24,6 +24,7 @@ import type { SurveyOptions } from "./options";
 import { durationText, forecast, ratesFor } from "./pace";
 import { PaymentPages } from "./payment-pages";
 import { readAccount } from "./read-account";
+import { eventReader } from "./read-events";
 import { readZone, type Reading } from "./read-zone";
 import { readStacks, type Stacks } from "./stacks";
 import { headOf, MOST_FIRST } from "./totals";
@@ -126,7 +127,14 @@ async function collect(
     status.show(`reading account ${account.id}`);
     await journal.addAccount(await readAccount({ host, cells }, account));
   }
-  const reading: Reading = { host, cells, accounts: journal.accounts, paymentPages, inventory };
+  const eventsOf =
+    host.settings.trafficHours === 0
+      ? undefined
+      : eventReader(
+          host,
+          unread.map(({ id }) => id),
+        );
+  const reading: Reading = { host, cells, accounts: journal.accounts, paymentPages, inventory, eventsOf };
   const [began, sent] = [performance.now(), api.sent];
   let read = 0;
   for await (const zone of inOrder(unread, AT_ONCE, (listed) => readZone(reading, listed))) {

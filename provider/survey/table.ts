@@ -1,5 +1,5 @@
 import type { Cell as CsvCell } from "../terminal/csv";
-import type { Deployment, NotReadable, Zone } from "./model";
+import type { Deployment, FirewallEvents, NotReadable, Zone } from "./model";
 import { deploymentsIn, exceptionCount, isWhole, mostBehind } from "./protection";
 import { isReadable, textOf } from "./readable";
 
@@ -42,6 +42,10 @@ const COLUMNS: Readonly<Record<string, Column>> = {
   ),
   versions_behind: (zone) => textOf(deploymentsIn(zone), mostBehind),
   exceptions: (zone) => textOf(deploymentsIn(zone), exceptionCount),
+  firewall_events_blocked: events(({ blocked }) => blocked),
+  firewall_events_challenged: events(({ challenged }) => challenged),
+  firewall_events_logged: events(({ logged }) => logged),
+  firewall_events_top_rule: events(({ top }) => top?.ruleId ?? "none"),
   owasp: of("owasp", ({ state }) => state),
   owasp_paranoia_level: of("owasp", ({ paranoiaLevel }) => paranoiaLevel ?? "none"),
   owasp_score_threshold: of("owasp", ({ scoreThreshold }) => scoreThreshold ?? "none"),
@@ -71,6 +75,11 @@ const COLUMNS: Readonly<Record<string, Column>> = {
 
 function withoutTask(zone: Zone): string {
   return isWhole(zone) ? "none" : "not known";
+}
+
+function events(text: (value: FirewallEvents) => CsvCell): Column {
+  return ({ firewallEvents }) =>
+    firewallEvents === undefined ? "not asked" : textOf<FirewallEvents, CsvCell>(firewallEvents, text);
 }
 
 const PROTECTED = { all: "yes", some: "for some requests", none: "no" } as const;

@@ -1,3 +1,4 @@
+import { formatNumber } from "../limits/workers";
 import { applying, firstFew, inSeries, pluralize } from "../basics/words";
 import { protectionOf } from "./protection";
 import { isNotReadable, isReadable, valueOf } from "./readable";
@@ -89,6 +90,21 @@ const FINDERS: Readonly<Record<TaskKind, (zone: Facts) => Found | undefined>> = 
     const what = readiness === "blocked" ? "Resolve what blocks" : "Find out whether anything blocks";
     return {
       text: `${what} the WAF migration, and don't deploy a managed ruleset before it: ${firstFew(because, 1)}.`,
+    };
+  },
+  rulesOnLog: ({ firewallEvents, ...zone }) => {
+    const { hours = 0, isSampled, onLog } = (firewallEvents && valueOf(firewallEvents)) ?? {};
+    if (onLog === undefined || isPaused(zone)) return undefined;
+    const { rules, events, top } = onLog;
+    const about = isSampled === true ? "about " : "";
+    const which = `rule ${top.ruleId}${top.description === undefined ? "" : ` ${JSON.stringify(top.description)}`}`;
+    const of = `${about}${pluralize(events, "event")} in the last ${hours} h`;
+    return {
+      text:
+        rules === 1
+          ? `Check whether ${which} can block: it's on log, and logged ${of}.`
+          : `Check whether ${formatNumber(rules)} rules on log can block: they logged ${of}, ${about}${formatNumber(top.events)} of ${which}.`,
+      command: IMPORT,
     };
   },
   blockingPolicy: (zone) => {

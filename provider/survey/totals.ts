@@ -57,10 +57,31 @@ export async function headOf(facts: HeadFacts, zones: AsyncIterable<Zone>): Prom
 
 /** Returns the parts of a zone that couldn't be read because of a missing permission. */
 function refusedParts(zone: Zone): NotReadable[] {
-  const { name, plan, pageShield, policies, scripts, deployments, accountDeployments, migration, jobs } =
-    zone;
+  const {
+    name,
+    plan,
+    pageShield,
+    policies,
+    scripts,
+    deployments,
+    accountDeployments,
+    migration,
+    jobs,
+    firewallEvents,
+  } = zone;
   const effects = (valueOf(deployments) ?? []).map(({ effect }) => effect);
-  const parts = [name, plan, pageShield, policies, scripts, deployments, accountDeployments, migration, jobs];
+  const parts = [
+    name,
+    plan,
+    pageShield,
+    policies,
+    scripts,
+    deployments,
+    accountDeployments,
+    migration,
+    jobs,
+    firewallEvents,
+  ];
   const more = valueOf(migration)?.missingRight;
   return [
     ...refused([...parts, ...effects]),

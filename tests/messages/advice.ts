@@ -61,6 +61,8 @@ export const ADVICE: readonly (readonly [says: string, doing: Doing])[] = [
   ["Pipe in `pulumi preview --json", README_PROGRAM],
   ...[
     "Approve or remove",
+    "Check whether … can block",
+    "Check whether … rules on log can block",
     "Consider the OWASP Core Ruleset",
     "Migrate to the current WAF managed rules",
     "Remove or block",

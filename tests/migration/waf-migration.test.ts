@@ -28,6 +28,64 @@ const RETIRED = (zoneId: string): string =>
   `target: Cloudflare has retired the migration: zone ${zoneId} can no longer be migrated or assessed. Remove its WafMigration from the program`;
 const IS_TEXT = expect.any(String) as string;
 
+describe("the firewall events of the previous rules", () => {
+  const happened = (zoneId: string, times: number, action: string, ruleId: string, source = "waf"): void => {
+    api.addFirewallEvents(
+      zoneId,
+      Array.from({ length: times }, () => ({ ruleId, action, source })),
+    );
+  };
+  const counted = (said: readonly string[]): readonly string[] =>
+    said.flatMap((line) => line.split("without the previous rules: ").slice(1));
+  const queries = (): number => api.requests.filter(({ path }) => path === "/graphql").length;
+
+  test("are counted before a step that turns those rules off, and not if nothing changed", async () => {
+    const zoneId = zone("migrateBusiness");
+    happened(zoneId, 3, "block", "100015");
+    happened(zoneId, 1, "block", "100016");
+    happened(zoneId, 2, "challenge", "981176");
+    happened(zoneId, 9, "simulate", "100017");
+    happened(zoneId, 9, "block", "100015", "firewallManaged");
+    const op = b.operation();
+    const recorded = await op.up(TYPE, { zoneId, target: "assessed" });
+    const lines = [
+      "block → off: at most 4 events of the last 24 h would have passed (2 rules; 3 of rule 100015)",
+      "challenge → off: at most 2 events of the last 24 h would have passed (1 rule; 2 of rule 981176)",
+      "what the new rules stop instead: not known from events",
+    ];
+    expect(counted(op.said)).toEqual(lines);
+    expect(queries()).toBe(2);
+    api.clearRequests();
+    const again = b.operation();
+    await again.preview(TYPE, { zoneId, target: "assessed" }, recorded);
+    expect([counted(again.said), queries()]).toEqual([[], 0]);
+    const step = b.operation();
+    await step.preview(TYPE, await withConfirmation(api, { zoneId, target: "finished" }, recorded), recorded);
+    expect(counted(step.said)).toEqual(lines);
+  });
+
+  test("aren't counted for a step to validation, which leaves those rules on", async () => {
+    const zoneId = zone("migrateEnterprise");
+    const op = b.operation();
+    await op.preview(TYPE, await withConfirmation(api, { zoneId, target: "validation" }));
+    expect([counted(op.said), queries()]).toEqual([[], 0]);
+  });
+
+  test("are one line if they can't be counted, or if there are none", async () => {
+    const inputs = { zoneId: zone("migrateBusiness"), target: "assessed" };
+    const none = b.operation();
+    await none.preview(TYPE, inputs);
+    expect(counted(none.said)[0]).toBe("block → off: no event of the last 24 h");
+    api.fault({ kind: "status", status: 403, code: 10000, match: { path: "/graphql" } });
+    const op = b.operation();
+    await op.preview(TYPE, inputs);
+    expect(counted(op.said)).toEqual([
+      "events weren't counted: the token needs Analytics Read (in the dashboard: Zone > Analytics > Read)",
+      "what the new rules stop instead: not known from events",
+    ]);
+  });
+});
+
 describe("assessing a zone", () => {
   test("only reads the zone; every preview shows no change, and at most 15 lines plus one per rule", async () => {
     const assessable = (name: string): boolean => /^migrate(?!Retired)/.test(name);

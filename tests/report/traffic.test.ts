@@ -61,6 +61,18 @@ test.each([
   expect(judged(tightened(traffic), undefined).kinds).toEqual([]);
 });
 
+test("a count of which Cloudflare returned only a part fails if it's enough, and else is unseen", () => {
+  const cut = tightened({ ...logged(3), isCut: true });
+  expect(judged(cut, 2).kinds).toEqual(["traffic fails"]);
+  expect(judged(cut, 100).kinds).toEqual(["unseen fails"]);
+});
+
+test("of sampled events, the upper end of the range counts", () => {
+  const changes = [{ from: "log", to: "block", least: 80, events: 120, rules: 1 }];
+  expect(judged(tightened({ changes, isSampled: true }), 100).kinds).toEqual(["traffic fails"]);
+  expect(judged(tightened({ changes, isSampled: true }), 120).kinds).toEqual([]);
+});
+
 test("a digest covers the change and not the counts, and only a higher limit accepts events", () => {
   const [few, many] = [judged(tightened(logged(10)), 0), judged(tightened(logged(9_999)), 0)];
   expect(many.digest).toBe(few.digest);

@@ -1,7 +1,7 @@
 import { managedRulesets, type FirewallEventInput } from "edgeguard-local";
 import type { Traffic } from "../../provider/rulesets/impact";
 import { Random } from "../soak/random";
-import { LONG } from "../support/long";
+import { LONG, ofRound, ROUND_CREDENTIALS } from "../support/long";
 import { RulesetsBench, TYPE } from "./support";
 
 /**
@@ -30,10 +30,15 @@ interface Selection {
   readonly selects: (visit: Visit) => boolean | undefined;
 }
 
-const bench = new RulesetsBench();
+/** How many programs use the same token. */
+const ROUND = 2;
+/** Every third program's events are sampled. */
+const SAMPLED = 3;
+
+const bench = new RulesetsBench({ options: { credentials: ROUND_CREDENTIALS } });
 
 test(
-  `the preview counts exactly the events of the rules that change, and never fewer than would be stopped (${PROGRAMS} programs${LONG ? "" : `; ${ALL} in the long run`})`,
+  `the preview counts exactly the events of the rules that change, and never fewer than would be stopped; of sampled events, it knows the range (${PROGRAMS} programs${LONG ? "" : `; ${ALL} in the long run`})`,
   async () => {
     const rules = (await bench.managedRules(managedRulesets.managed))
       .filter((rule) =>
@@ -42,12 +47,17 @@ test(
       .slice(0, 8)
       .map(({ id }) => id);
     let [counted, selected] = [0, 0];
+    const ranges: boolean[] = [];
     for (let seed = 1; seed <= PROGRAMS; seed += 1) {
       const random = new Random(seed);
       const [before, after] = [random, random].map((from) => rules.map(() => from.pick(ACTIONS)));
       const exception = random.chance(0.7) ? selection(random, 2) : undefined;
-      const visits = Array.from({ length: 40 }, () => visit(random, rules.length));
+      const interval = seed % SAMPLED === 0 ? random.pick([2, 10]) : 1;
+      const visits = Array.from({ length: interval === 1 ? 40 : 400 }, () => visit(random, rules.length));
       const happened = visits.flatMap((each) => eventsOf(each, before ?? [], rules));
+      const stored = happened.filter(() => interval === 1 || random.chance(1 / interval));
+      const config = ofRound(Math.ceil(seed / ROUND));
+      const operation = () => bench.operation({ config });
 
       const declared = (actions: readonly Action[], more: object = {}) =>
         bench.declareManaged({
@@ -61,17 +71,19 @@ test(
           ),
           ...more,
         });
-      const recorded = await bench.up(declared(before ?? []));
+      const recorded = await operation().up(TYPE, declared(before ?? []));
       const state = bench.api.snapshot();
       bench.api.restore({ ...state, firewallEvents: {} });
       bench.api.addFirewallEvents(
         bench.zone,
-        happened.map(({ event }) => event),
+        stored.map(({ event }) => ({ ...event, sampleInterval: interval })),
       );
       const exceptions = exception && [{ expression: exception.text, skip: "this" }];
-      const { inputs } = await bench
-        .operation()
-        .preview(TYPE, declared(after ?? [], exceptions && { exceptions }), recorded);
+      const { inputs } = await operation().preview(
+        TYPE,
+        declared(after ?? [], exceptions && { exceptions }),
+        recorded,
+      );
       const { traffic } = inputs["impact"] as { readonly traffic?: Traffic };
 
       for (const from of ACTIONS)
@@ -83,6 +95,11 @@ test(
             continue;
           }
           const events = happened.filter(({ rule }) => changed.includes(rule)).length;
+          if (interval > 1) {
+            expect({ seed, from, to, ...shown }).toMatchObject({ rules: changed.length });
+            ranges.push((shown?.least ?? Infinity) <= events && events <= (shown?.events ?? 0));
+            continue;
+          }
           expect({ seed, from, to, ...shown }).toMatchObject({
             seed,
             from,
@@ -103,20 +120,22 @@ test(
           expect(shown?.events).toBeGreaterThanOrEqual(newly.length);
         }
       if (exception !== undefined) {
-        const results = happened.map(({ of }) => exception.selects(of));
+        const results = stored.map(({ of }) => exception.selects(of));
         const [matching, undecided] = [true, undefined].map(
-          (one) => results.filter((each) => each === one).length,
+          (one) => results.filter((each) => each === one).length * interval,
         );
         expect({ seed, text: exception.text, shown: traffic?.exceptions }).toEqual({
           ...{ seed, text: exception.text },
-          shown: [{ index: 0, events: happened.length, matching, undecided }],
+          shown: [{ index: 0, events: stored.length * interval, matching, undecided }],
         });
         selected += matching ?? 0;
       }
       const off = rules.filter((_, i) => before?.[i] === "off" && after?.[i] !== "off").length;
       expect(traffic?.off ?? 0).toBe(off);
-      await bench.destroy(recorded);
+      await operation().destroy(TYPE, recorded);
     }
+    const held = ranges.filter((each) => each).length / ranges.length;
+    expect([ranges.length > PROGRAMS, held >= 0.95]).toEqual([true, true]);
     expect(counted).toBeGreaterThan(PROGRAMS * 5);
     expect(selected).toBeGreaterThan(PROGRAMS);
   },

@@ -1,6 +1,10 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { managedRulesets, type FirewallEventInput } from "edgeguard-local";
+import { buildSchema, parse, validate } from "graphql";
 import { zoneEvents } from "../../provider/rulesets/traffic-events";
 import { apiPerTest, zones } from "../support/bench";
+import { through } from "../support/edge-client";
 import { Operation, type OperationOptions, type Recorded } from "../support/operation";
 import { RulesetsBench, TYPE, type Declaration } from "./support";
 
@@ -149,10 +153,14 @@ describe("the preview of a change of managed rules", () => {
     const zone = bench.api.snapshot();
     bench.api.restore({ ...zone, zones: zone.zones.map((each) => ({ ...each, plan: "free" })) });
     happened(2, { ruleId: first ?? "", action: "log", sampleInterval: 10 });
-    const { said } = await preview(acting(["block"]), recorded);
+    const exceptions = [{ expression: 'http.host eq "a.example"', skip: "this" }];
+    const { said } = await preview(acting(["block"], { exceptions }), recorded);
     expect(said).toEqual([
-      expect.stringContaining("log → block: at most 20 events of the last 24 h would have been blocked"),
-      "the counts are Cloudflare's estimates from a sample",
+      expect.stringMatching(
+        /^log → block: 5 to 73 events of the last 24 h would have been blocked \(1 rule; about 20 of rule /,
+      ),
+      "exception 1: matches about 0 of about 20 events of the last 24 h of the rules that it skips",
+      "Cloudflare samples these events: a range contains the true number 95 times out of 100",
     ]);
   });
 
@@ -185,6 +193,38 @@ describe("the preview of a change of managed rules", () => {
     expect(await answered(["log", "block"])).toEqual([
       expect.stringContaining("log → block: at least 3 events"),
     ]);
+  });
+
+  test("never says that there are none if there are more events than Cloudflare returns", async () => {
+    const recorded = await bench.up(acting(["log", "log"]));
+    happened(3, { ruleId: first ?? "", action: "log" });
+    const proxy = await through(
+      bench.api,
+      () => undefined,
+      (text) => text.replaceAll('"maxPageSize":10000', '"maxPageSize":1'),
+    );
+    const config = { "edgeguard:baseUrl": proxy.url };
+    const { said } = await preview(acting(["block", "managed_challenge"]), recorded, { config });
+    expect(said.map((line) => line.replace(/ \(.*/, ""))).toEqual([
+      "log → block: at least 3 events of the last 24 h would have been blocked",
+      "log → managed_challenge: at least 0 events of the last 24 h would have been challenged",
+    ]);
+  });
+
+  test("leaves out events without a rule", async () => {
+    const recorded = await bench.up(acting(["log"]));
+    happened(3, { ruleId: "", action: "log" });
+    happened(1, { ruleId: first ?? "", action: "log" });
+    for (const ruleId of ['"ruleId":""', '"ruleId":null']) {
+      const proxy = await through(
+        bench.api,
+        () => undefined,
+        (text) => text.replaceAll('"ruleId":""', ruleId),
+      );
+      const config = { "edgeguard:baseUrl": proxy.url };
+      const { traffic } = await preview(acting(["block"]), recorded, { config });
+      expect(traffic).toMatchObject({ changes: [{ events: 1, rules: 1 }] });
+    }
   });
 
   test("counts no longer than the plan allows, or than the setting says, and nothing if it's 0", async () => {
@@ -238,11 +278,7 @@ describe("a preview that can't count events says so in one line, and is otherwis
       "Cloudflare's answer can't be read",
     ],
     ["it answers with something else", json([]), "Cloudflare's answer can't be read"],
-    [
-      "it returns no zone",
-      json({ data: { viewer: { zones: [] } } }),
-      "Cloudflare returned nothing about the zone",
-    ],
+    ["it returns no zone", json({ data: { viewer: { zones: [] } } }), "Cloudflare offers none for the zone"],
     ["it's unavailable", { kind: "status", status: 503 } as const, "Cloudflare didn't answer"],
     ["the connection drops", { kind: "dropBefore" } as const, "Cloudflare didn't answer"],
   ])("if %s", async (_, fault, reason) => {
@@ -257,14 +293,81 @@ describe("a preview that can't count events says so in one line, and is otherwis
     expect(compared({ inputs })).toEqual(compared(whole));
   });
 
-  test("if Cloudflare is silent, after 5 s", async () => {
+  const refused = (message: string, code?: string): string =>
+    JSON.stringify({ data: null, errors: [{ message, ...(code && { extensions: { code } }) }] });
+  test.each([
+    ["a dimension", '"clientRequestPath"', refused("unknown field clientRequestPath"), "refused the query"],
+    ["the dataset", '"events"', refused("unknown field firewallEventsAdaptiveGroups"), "refused the query"],
+    ["the settings node", '"settings"', refused("unknown field settings"), "refused the query"],
+    [
+      "both datasets",
+      '"settings"',
+      json({
+        data: {
+          viewer: {
+            zones: [
+              { zoneTag: zones.shop, settings: { firewallEventsAdaptive: null } },
+              { zoneTag: zones.blog, settings: {} },
+            ],
+          },
+        },
+      }).body,
+      "offers none for the zone",
+    ],
+    ["too wide a time range", '"events"', refused("cannot request", "quota"), "refused the query"],
+  ])("if it refuses %s", async (_, part, answer, reason) => {
     const recorded = await bench.up(acting(["log"]));
-    bench.api.fault({ kind: "slow", delayMs: 8_000, when: "before", match: { path: "/graphql" } });
-    const started = Date.now();
+    happened(1, { ruleId: first ?? "", action: "log" });
+    const changed = acting(["block"], { exceptions: [{ expression: "true", skip: "this" }] });
+    const whole = await preview(changed, recorded);
+    const proxy = await through(
+      bench.api,
+      () => undefined,
+      (text) => (text.includes(part) ? answer : text),
+    );
+    const config = { "edgeguard:baseUrl": proxy.url };
+    const { said, warned, inputs } = await preview(changed, recorded, { config });
+    expect([said, warned]).toEqual([[`events weren't counted: Cloudflare ${reason}`], []]);
+    const withoutTraffic = ({ impact, ...more }: Record<string, unknown>): object => ({
+      ...more,
+      impact: { ...(impact as object), traffic: undefined },
+    });
+    expect(withoutTraffic(inputs)).toEqual(withoutTraffic(whole.inputs));
+  });
+
+  test("if Cloudflare is silent for 5 s", async () => {
+    const recorded = await bench.up(acting(["log"]));
+    bench.api.fault({ kind: "slow", delayMs: 60_000, when: "before", match: { path: "/graphql" } });
     const { said } = await preview(acting(["block"]), recorded);
     expect(said).toEqual(["events weren't counted: Cloudflare didn't answer within 5 s"]);
-    expect(Date.now() - started).toBeGreaterThanOrEqual(5_000);
+    expect(bench.api.requests.filter(({ path }) => path === "/graphql")).toMatchObject([{ status: null }]);
   });
+});
+
+describe("a query for firewall events", () => {
+  const schema = buildSchema(readFileSync(join(__dirname, "firewall-events.graphql"), "utf8"));
+  const problems = (query: string): readonly string[] =>
+    validate(schema, parse(query)).map(({ message }) => message);
+
+  test.each(["enterprise", "free"] as const)(
+    "uses only what Cloudflare documents, in a zone with the plan %s",
+    async (plan) => {
+      const state = bench.api.snapshot();
+      bench.api.restore({ ...state, zones: state.zones.map((each) => ({ ...each, plan })) });
+      for (const source of ["firewallManaged", "waf"] as const)
+        for (const withFields of [false, true]) {
+          const { host } = new Operation(bench.api);
+          const read = await zoneEvents(host.context(TYPE), bench.zone, withFields, source);
+          expect(read).toMatchObject({ events: [] });
+        }
+      const sent = bench.api.requests.flatMap(({ path, body }) =>
+        path === "/graphql" ? [(body as { readonly query: string }).query] : [],
+      );
+      expect(sent).toHaveLength(8);
+      expect(sent.flatMap(problems)).toEqual([]);
+      expect(problems((sent[1] ?? "").replace("ruleId", "rule_id"))).not.toEqual([]);
+    },
+  );
 });
 
 describe("a stack with 200 zones", () => {

@@ -1,4 +1,4 @@
-import type { ZoneName } from "edgeguard-local";
+import { managedRulesets, type ZoneName } from "edgeguard-local";
 import { linesOf } from "../../provider/survey/equal-tasks";
 import { TASKS, type Task, type TaskKind, type Zone } from "../../provider/survey/model";
 import { engines, Project } from "../support/engine";
@@ -62,6 +62,12 @@ const SCENARIOS: readonly Scenario[] = [
     surveys: [["noManagedRuleset", "pageShieldOff"]],
   },
   {
+    title: "a zone with a rule on log that attacks match",
+    zone: "blog",
+    before: (site) => site.logAttacks(7),
+    surveys: [["rulesOnLog", "owaspOff", "pageShieldOff"]],
+  },
+  {
     title: "a paused zone",
     zone: "small",
     before: (site) => {
@@ -121,6 +127,18 @@ const DO: Readonly<Record<TaskKind, (site: Site, zone: Zone, task: Task) => unkn
       const [, id = ""] = /must be deleted first: DELETE \S+\/overrides\/(\w+)$/.exec(text) ?? [];
       site.ground.api.inDashboard(zone.id, { do: "deleteOverride", id });
     }
+  },
+  rulesOnLog: async (site, zone, task) => {
+    expect(task.text).toMatch(
+      /^Check whether rule [0-9a-f]{32} ".+" can block: it's on log, and logged 7 events in the last 24 h\.$/,
+    );
+    await site.import(zone, task);
+    const before = site.program;
+    site.program = site.program.replace('action: "log"', 'action: "block"');
+    expect(site.program).not.toBe(before);
+    const { text } = await site.up("preview");
+    expect(text).toContain("log → block: at most 7 events of the last 24 h would have been blocked");
+    await site.up();
   },
   blockingPolicy: (site, _, { text }) => {
     expect(text).toContain(`it blocks 1 active script: ${KNOWN}`);
@@ -235,6 +253,27 @@ class Site {
         success: true,
       });
     }
+  }
+
+  /** Sets one rule to log, which attacks then match. */
+  async logAttacks(events: number): Promise<void> {
+    const { id, rules } = await this.#entryPoint();
+    const [rule] = rules;
+    const ruleset = await rawGet(
+      this.ground.api,
+      `/accounts/${this.ground.api.accounts.main}/rulesets/${managedRulesets.managed}`,
+    );
+    const [logged] = (ruleset["result"] as { rules: Rule[] }).rules.filter(({ enabled }) => enabled === true);
+    const overrides = { rules: [{ id: logged?.id, action: "log" }] };
+    const parameters = { id: managedRulesets.managed, version: "latest", overrides };
+    const path = `/zones/${this.id}/rulesets/${id}/rules/${rule?.id ?? ""}`;
+    expect(
+      await rawSend(this.ground.api, "PATCH", path, { ...rule, action_parameters: parameters }),
+    ).toMatchObject({ success: true });
+    this.ground.api.addFirewallEvents(
+      this.id,
+      Array.from({ length: events }, () => ({ ruleId: logged?.id ?? "", action: "log" })),
+    );
   }
 
   async #entryPoint(): Promise<{ readonly id: string; readonly rules: readonly Rule[] }> {

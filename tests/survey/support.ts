@@ -27,7 +27,7 @@ interface Setting {
 export type Change = (path: string, result: unknown) => unknown;
 
 const SUCCESS = { success: true, errors: [] };
-const envelope = z.looseObject({ result: z.unknown() });
+const envelope = z.looseObject({ result: z.unknown().optional() }); // GraphQL has none.
 
 const open: (() => unknown)[] = [];
 afterAll(async () => {
@@ -95,8 +95,13 @@ export class Ground {
     const proxy = createServer((request, response) => {
       const path = request.url ?? "";
       void (async () => {
-        const headers = { authorization: request.headers.authorization ?? "" };
-        const real = await fetch(origin + path, { headers });
+        const { method = "GET", headers: given } = request;
+        const headers = {
+          authorization: given.authorization ?? "",
+          ...(given["content-type"] && { "content-type": given["content-type"] }),
+        };
+        const sent = method === "GET" ? {} : { body: await text(request) };
+        const real = await fetch(origin + path, { method, headers, ...sent });
         const body = envelope.parse(await real.json());
         const changed = change(path, body.result);
         const isChanged = changed !== undefined;

@@ -50,6 +50,7 @@ describe("edgeguard survey", () => {
       ).length,
       "GET /zones/X/waf_migration/status": all,
       "GET /zones/X/logpush/jobs": all,
+      "POST /graphql": 29, // For ten zones: what their plans allow, the events of Free zones, and those of the others.
       // Only zones that haven't migrated.
       "GET /zones/X/waf_migration/check": isOpen,
       "GET /zones/X/firewall/waf/overrides": isOpen,
@@ -109,6 +110,7 @@ describe("edgeguard survey", () => {
       "Logs Write",
       "Account Logs Write",
       "Account Rulesets Read",
+      "Analytics Read",
       "Workers KV Storage Read",
     ];
     const { missingRights, zones } = ground.result("other");

@@ -10,10 +10,11 @@ export const stoppedTraffic: Judge = ({ step, impact }, { traffic: most }) => {
   if (most === undefined || step.op !== "update") return [];
   const { traffic, compared } = z.object(rulesetRecord).parse(impact.members);
   if (compared?.stronger.length === 0) return [];
-  const { changes = [], hours = 0, off = 0, scored = false, notAsked } = traffic ?? {};
+  const { changes = [], hours = 0, off = 0, scored = false, isCut = false, notAsked } = traffic ?? {};
   const passed = changes.filter(({ from, to }) => from === "log" && !isWeaker(from, to));
   const events = passed.reduce((sum, each) => sum + each.events, 0);
-  if (compared === undefined || off > 0 || scored || notAsked !== undefined)
+  const isMore = isCut && events <= most && passed.length > 0;
+  if (compared === undefined || off > 0 || scored || isMore || notAsked !== undefined)
     return [
       ["unseen", words("may stop requests that passed: firewall events don't tell, or weren't counted")],
     ];

@@ -1,4 +1,5 @@
 import { assessmentIn, confirmLine, type MigrationAssessment } from "../../migration/assessment";
+import { migrationLines } from "../../migration/impact";
 import { sameJson } from "../../basics/json";
 import type { Block } from "../model";
 import { say, words } from "../phrase";
@@ -9,7 +10,9 @@ import {
   isNew,
   isReplaced,
   lineChanges,
+  listBlock,
   textBlock,
+  titled,
   type SectionWriter,
   type StepView,
 } from "./section";
@@ -40,6 +43,10 @@ export const wafMigration: SectionWriter = {
     return [
       { is: "states", edges: EDGES, now: STATES.find((state) => state === now), next },
       ...assessment(all),
+      ...titled(
+        "Firewall events, without the previous rules:",
+        listBlock(migrationLines(all.impact.members).map((line) => words(formatValue(line, 300)))),
+      ),
       ...argumentTable(all, ["assessment", "assessmentDigest"]),
     ];
   },

@@ -23,6 +23,7 @@ export const TASK_WORDS: Words<TaskKind> = {
   noManagedRuleset: ["No managed ruleset", "bad"],
   readyToMigrate: ["Ready to migrate", "warn"],
   blockedMigration: ["Migration not ready", "warn"],
+  rulesOnLog: ["Rules on log", "warn"],
   blockingPolicy: ["Policy blocks scripts", "warn"],
   failingJob: ["Failing Logpush job", "warn"],
   owaspOff: ["OWASP off", "warn"],

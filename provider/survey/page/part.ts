@@ -20,6 +20,7 @@ const SECTIONS = {
   deployments: "waf/managed-rules/",
   responseDeployments: "waf/managed-rules/reference/sensitive-data-detection/",
   accountDeployments: "waf/account/managed-rulesets/",
+  firewallEvents: "waf/analytics/security-events/",
   migration: "waf/reference/migration-guides/waf-managed-rules-migration/",
   jobs: "logs/logpush/",
 } as const;
@@ -29,13 +30,18 @@ const LABELS: Readonly<Record<string, string>> = {
   accountDeployments: "Managed rulesets of the account",
   command: "To import them, run",
   deployments: "Managed rulesets",
+  firewallEvents: "Firewall events of managed rules",
   hasPaymentPages: "Payment pages",
+  isCut: "Incomplete",
   isMalicious: "Malicious",
+  isSampled: "Estimated from a sample",
   jobs: "Logpush jobs",
   migration: "WAF migration",
   namespaces: "Workers KV namespaces",
+  onLog: "Of rules on log",
   pageShield: "Page Shield",
   responseDeployments: "Managed rulesets for responses",
+  top: "Rule with the most",
   unread: "Not readable, so there may be more",
   worst: "Scripts that need attention. Scores range from 1 to 99; lower is worse.",
 };
@@ -58,7 +64,7 @@ export function zonePart(zone: Zone, head: Head): HTMLElement {
   const { id, plan, status, hasPaymentPages, tasks } = zone;
   const accountId = valueOf(zone.accountId);
   const account = head.accounts.find((each) => each.id === accountId)?.name;
-  const parts: Readonly<Record<keyof typeof SECTIONS, unknown>> = {
+  const parts: Readonly<Partial<Record<Section, unknown>>> = {
     ...zone,
     deployments: named(zone.deployments),
     responseDeployments: named(zone.responseDeployments),
@@ -74,9 +80,10 @@ export function zonePart(zone: Zone, head: Head): HTMLElement {
     ...show({ zoneId: id, account: account ?? zone.accountId, plan, status, hasPaymentPages }),
     dashboardLinks(accountId, valueOf(zone.name)),
     tasks.length === 0 ? undefined : section("To do", [element("ul", {}, ...tasks.map(taskItem))]),
-    ...Object.entries(SECTIONS).map(([name, docs]) =>
-      section(labelOf(name), show(parts[name as Section]), docs),
-    ),
+    ...Object.entries(SECTIONS).map(([name, docs]) => {
+      const part = parts[name as Section];
+      return part === undefined ? undefined : section(labelOf(name), show(part), docs);
+    }),
     unmanaged(zone),
   );
 }
