@@ -107,6 +107,57 @@ describe("the report on a manual change", () => {
     });
   });
 
+  test("says what the update leaves: another's skip rule, and what no argument sets", () => {
+    const rule = { ruleId: "r", ref: "pentest", description: "pentest", expression: "true", skips: "all" };
+    const refreshed = (outputs: JsonObject): MadeStep =>
+      stepOf("update", "ManagedRulesetOverride", "a", {
+        old: { ...RULE, enabled: false },
+        new: RULE,
+        outputs,
+      });
+    const before = stepOf("refresh", "ManagedRulesetOverride", "a", {
+      old: RULE,
+      new: RULE,
+      outputs: { otherSkipRules: [] },
+    });
+    const outcome = (outputs: JsonObject) =>
+      driftIn(planJson(before, refreshed(outputs))).resources[0]?.update;
+    expect(outcome({ otherSkipRules: [rule] })).toBe(
+      "pulumi up --refresh leaves the rule that skips in place; it undoes whatever else was changed",
+    );
+    expect(outcome({ otherSkipRules: [], unmanaged: { logging: false } })).toBe(
+      "pulumi up --refresh leaves what no argument of this version sets; it undoes whatever else was changed",
+    );
+    expect(outcome({ otherSkipRules: [] })).toBe("pulumi up --refresh undoes the change");
+  });
+
+  test("says which argument an update of another one leaves as it is, and doesn't call Cloudflare's value the program's", () => {
+    const job = (destinationShown: string, frequency: string): JsonObject => ({
+      ...{ zoneId: "z", name: "a", dataset: "http_requests" },
+      ...{ destinationConf: "[secret]", destinationShown, frequency },
+    });
+    const plan = planJson(
+      stepOf("refresh", "LogpushJob", "a", {
+        old: job("https://x.example/in", "low"),
+        new: job("https://x.example/in", "low"),
+      }),
+      stepOf("update", "LogpushJob", "a", {
+        old: job("https://thief.example/in", "high"),
+        new: job("https://thief.example/in", "low"),
+      }),
+    );
+    const [found] = driftIn(plan).resources;
+    expect(found?.update).toBe(
+      "pulumi up --refresh leaves destinationConf as it is, because the program now declares it this way or ignores the change (ignoreChanges); it undoes whatever else was changed",
+    );
+    expect(found?.changes).toContainEqual({
+      property: "destinationConf",
+      before: "https://x.example/in",
+      now: "https://thief.example/in",
+      planned: "as now, or ignored (ignoreChanges)",
+    });
+  });
+
   test("says that the change stays if the program only reads the resource from now on", () => {
     const state = { custom: true, id: "id" };
     const title = (text: string): JsonObject => ({ ...state, inputs: { title: text } });

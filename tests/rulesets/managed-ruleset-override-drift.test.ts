@@ -361,7 +361,7 @@ describe("a skip rule that someone puts in front of the deployment", () => {
     const plain = bench.declare();
     const recorded = await bench.up(plain);
     const [one = "", two = ""] = (await bench.managedRules(managedRulesets.owasp)).map(({ id }) => id);
-    const skipping = (...ids: string[]): object => ({
+    const skipping = (...ids: string[]): Record<string, unknown> => ({
       action_parameters: { rules: { [managedRulesets.owasp]: ids } },
     });
     const body = { ...byHand, description: "load test", expression: "true", enabled: true };

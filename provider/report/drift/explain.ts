@@ -1,5 +1,5 @@
-import { omitAbsent, ownMember, type JsonObject } from "../../basics/json";
-import { applying } from "../../basics/words";
+import { omitAbsent, ownMember, sameJson, type JsonObject } from "../../basics/json";
+import { applying, inSeries } from "../../basics/words";
 import { OTHER_SKIPS } from "../../rulesets/skip-rules";
 import { TYPE_PREFIXES } from "../../runtime/type-tokens";
 import { UNMANAGED } from "../../runtime/unmanaged";
@@ -40,14 +40,16 @@ export function changesOf(drifted: Drifted): readonly DriftChange[] {
     const planned = new Map(
       differences(part(recorded), part(program)).map(([path, , after]) => [path, after]),
     );
-    return differences(part(recorded), part(now)).map(([property, before, after]) => ({
-      property,
-      before,
-      now: after,
-      ...omitAbsent({ planned: planned.get(property) }),
-    }));
+    return differences(part(recorded), part(now)).map(([property, before, after]) => {
+      const given = planned.get(property);
+      // With ignoreChanges, the engine puts what exists in the place of what the program says.
+      const isSame = given !== undefined && sameJson(given, after);
+      return { property, before, now: after, ...omitAbsent({ planned: isSame ? words(AS_NOW) : given }) };
+    });
   });
 }
+
+const AS_NOW = "as now, or ignored (ignoreChanges)";
 
 /** What describes a change that's in no argument. */
 const IN_WORDS: Readonly<Record<string, (drifted: Drifted) => string | undefined>> = {
@@ -180,7 +182,11 @@ export function outcomeOf(drifted: Drifted, changes: readonly DriftChange[]): Ou
       const all = names.includes(PRUNES) ? [...writes, "deletes the keys that others wrote"] : writes;
       if (all.length > 0) return outcome(all.join(", and "), keep);
       const isPlain = !isHidden && changes.every(({ planned }) => planned === undefined);
-      return outcome(isPlain ? "undoes the change" : "writes the program's values", keep);
+      const rest = isPlain ? "undoes the change" : "writes the program's values";
+      const left = leftAlone(drifted, next.new);
+      return left.length === 0
+        ? outcome(rest, keep)
+        : outcome(`${inSeries(left)}; it undoes whatever else was changed`, keep);
     }
     case "discard":
       return outcome("leaves the object as it is, because the program only reads it from now on");
@@ -189,6 +195,24 @@ export function outcomeOf(drifted: Drifted, changes: readonly DriftChange[]): Ou
         "leaves the object as it is, because the program now declares it this way or ignores the change (ignoreChanges)",
       );
   }
+}
+
+/** Says which of the changes an update leaves as they are. */
+function leftAlone({ names, now, isHidden }: Drifted, program: Sides | undefined): readonly string[] {
+  const ignored = names.filter(
+    (name) =>
+      !isHidden &&
+      !NO_ARGUMENT.includes(name) &&
+      program !== undefined &&
+      now !== undefined &&
+      isUnchanged(valueOf(program, name), valueOf(now, name)),
+  );
+  return applying(
+    ignored.length > 0 &&
+      `leaves ${inSeries(ignored)} as it is, because the program now declares it this way or ignores the change (ignoreChanges)`,
+    names.includes(OTHER_SKIPS) && "leaves the rule that skips in place",
+    names.includes(UNMANAGED) && "leaves what no argument of this version sets",
+  );
 }
 
 /** Changes that no argument covers. */
