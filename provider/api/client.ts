@@ -472,7 +472,10 @@ export class EdgeApi {
         : envelope === undefined
           ? `the body is not an API response: ${quotes.describe(text, firstOf(reply.headers["content-type"]))}`
           : "Cloudflare gave no reason",
-      advice: adviceFor(status, errors, asked, this.#options.call?.()?.purpose),
+      advice:
+        envelope === undefined && status < 400
+          ? "Check edgeguard:baseUrl, and whether a proxy answers instead of Cloudflare."
+          : adviceFor(status, errors, asked, this.#options.call?.()?.purpose),
     });
     // A bad credential or a missing zone is more helpful to know about than the caller's advice on its object.
     const isElsewhere = isUnauthenticated(failure) || isUnroutable(failure);

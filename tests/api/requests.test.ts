@@ -151,6 +151,7 @@ describe("when a response isn't a plain success", () => {
     const failure = await failureOf(get());
     expect(failure).toMatchObject({ status, outcome: "unknown" });
     expect(failure.message).toContain(`the body is not an API response: ${description}, request ID 7d1.`);
+    expect(failure.message.includes("whether a proxy answers")).toBe(status === 200);
   });
 
   test("truncates a long page in the error", async () => {

@@ -337,7 +337,11 @@ describe("a Logpush job's destination", () => {
       job(HERE, { destinationMoved: true }),
       `${HIDDEN}; accepting this accepts any new value`,
     ],
-    ["isn't known yet", job(UNKNOWN, { destinationMoved: UNKNOWN }), `${ELSEWHERE} → known after apply`],
+    [
+      "isn't known yet",
+      job(UNKNOWN, { destinationMoved: UNKNOWN }),
+      `log lines may no longer go to ${HERE}: where they go is known after apply`,
+    ],
   ])("is a danger if it %s", (_, is, sentence) => {
     expect(change(job(HERE), is)).toEqual([sentence]);
   });

@@ -3,6 +3,7 @@ import { filterMeaning } from "../../logpush/filter-text";
 import { fieldsInTemplate } from "../../logpush/output-options";
 import { passesAtLeast } from "../../logpush/filter-compare";
 import { sameJson } from "../../basics/json";
+import { hasUnknown } from "../../runtime/engine-values";
 import { say, someOf, value, words, type Phrase } from "../phrase";
 import { asObject, cell, asNumber, asText, counted } from "../values";
 import {
@@ -113,6 +114,8 @@ const otherDestination = whileActing(
   const moved = after.inputs["destinationMoved"]; // A digest, true if it's too easy to guess, or unknown.
   const isSame = sameJson(before.inputs["destinationShown"], after.inputs["destinationShown"]);
   if (moved === undefined && isSame) return [];
+  if (hasUnknown(after.inputs["destinationShown"]))
+    return [say`log lines may no longer go to ${destinationOf(before)}: where they go is known after apply`];
   if (!isSame)
     return [say`log lines go to another destination: ${destinationOf(before)} → ${destinationOf(after)}`];
   const any = moved === true ? "; accepting this accepts any new value" : "";
