@@ -346,6 +346,15 @@ describe("a Logpush job's destination", () => {
     expect(change(job(HERE), is)).toEqual([sentence]);
   });
 
+  test("calls no argument changed that isn't, if the output options are secret", () => {
+    const options = { fieldNames: ["RayID"], sampleRate: 0.5 };
+    const said = change(job(HERE, { outputOptions: options }), job(HERE, { outputOptions: "[secret]" }));
+    expect(said).toContain(
+      "the plan doesn't show whether a smaller share of the log lines is pushed: sampleRate 0.5 → [secret]",
+    );
+    expect(said.join()).not.toMatch(/attack traffic|transformer/);
+  });
+
   test("has a digest that tells one hidden change from another", () => {
     const digest = (destinationMoved: string): unknown => {
       const step = stepOf("update", "LogpushJob", "j", {
@@ -787,6 +796,23 @@ describe("the report on KV entries", () => {
   test("shows which keys change, even if keys were both added and deleted", () => {
     expect(reportOn(of("one", 9, changes(["a"], [], ["b", "c", "d"])))).toContain(
       "<b>one</b>: +1 ~0 -3 (<code>+a</code>, <code>-b</code>, <code>-c</code>, <code>-d</code>)",
+    );
+  });
+
+  test("says that removed keys may stay, if another resource in the plan may declare them", () => {
+    const sentence = "all 10 keys that it wrote are deleted";
+    const before = { namespaceId: NAMESPACE, keys: 10 };
+    const cut = stepOf("update", "KvEntries", "one", {
+      old: before,
+      new: { ...before, keys: 0, ...changes([], [], many(10)) },
+    });
+    const beside = (step: MadeStep): string => reportOn(cut, step);
+    const unless = " unless another resource in the plan declares them";
+    expect(beside(created("KvEntries", "two", before))).toContain(sentence + unless);
+    expect(beside(of("two", 6, changes(["a"], [], [])))).toContain(sentence + unless);
+    expect(beside(of("two", 4, changes([], [], ["a"])))).not.toContain(unless);
+    expect(beside(created("KvEntries", "two", { ...before, namespaceId: "0".repeat(32) }))).not.toContain(
+      unless,
     );
   });
 

@@ -9,6 +9,7 @@ import {
   isDeleted,
   isReplaced,
   losesObject,
+  othersOf,
   successor,
   unknownPlaces,
   type StepView,
@@ -61,10 +62,16 @@ export const ownKeysRemoved: Judge = (all, { keys, share }) => {
     : [removed?.count ?? 0, expires?.count ?? 0];
   const sum = deleted + expiring;
   if (sum < keys || sum < share * before) return [];
+  const declaring = othersOf(all, ["accountId", "namespaceId"]).some(
+    (other) => other.step.op === "create" || (entriesImpact(other).added?.count ?? 0) > 0,
+  );
+  const unless = declaring && !losesObject(all) ? " unless another resource in the plan declares them" : "";
   const losses = [
     [
       deleted,
-      unknownPlaces(all).length > 0 ? "may be deleted" : deleted === 1 ? "is deleted" : "are deleted",
+      unknownPlaces(all).length > 0
+        ? "may be deleted"
+        : `${deleted === 1 ? "is deleted" : "are deleted"}${unless}`,
     ],
     [expiring, expiryText(expiring, expiry)],
   ] as const;

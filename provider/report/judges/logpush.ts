@@ -124,19 +124,22 @@ const otherDestination = whileActing(
   ];
 });
 
-/** Finds an argument or output option whose new value loses something, unless `isSafe`. */
+/** Finds an output option, or an argument, whose new value loses something, unless `isSafe`. */
 const optionLoss = (
   what: string,
   name: string,
   unset: unknown,
   isSafe: (was: unknown, is: unknown) => boolean,
+  valueOf: (side: Side, name: string) => unknown = option,
 ): Comparison =>
   whilePushing((before, after) => {
-    const [was, is] = [before, after].map((side) => side.inputs[name] ?? option(side, name) ?? unset);
-    return isUnchanged(was, is) || isSafe(was, is)
-      ? []
-      : [say`${words(`${what}: ${name}`)} ${cell(was)} → ${cell(is)}`];
+    const [was, is] = [before, after].map((side) => valueOf(side, name) ?? unset);
+    if (isUnchanged(was, is) || isSafe(was, is)) return [];
+    const maybe = isHidden(was) || isHidden(is) ? "the plan doesn't show whether " : "";
+    return [say`${words(`${maybe}${what}: ${name}`)} ${cell(was)} → ${cell(is)}`];
   });
+
+const argument = ({ inputs }: Side, name: string): unknown => inputs[name];
 
 const smallerShare = optionLoss(
   "a smaller share of the log lines is pushed",
@@ -165,6 +168,7 @@ const attacksLeftOut = optionLoss(
   "filterAttackTraffic",
   false,
   (_was, is) => is === false,
+  argument,
 );
 
 /** Finds a job whose lines go through another SQL query, which may drop them. */
@@ -173,6 +177,7 @@ const otherTransformer = optionLoss(
   "transformerId",
   "none",
   (_was, is) => is === "none",
+  argument,
 );
 
 /** Finds changes to API fields that this version doesn't know. They may have any effect. */
