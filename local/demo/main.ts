@@ -119,6 +119,14 @@ async function runStep(demo: Demo, step: DemoStep, number: string): Promise<void
     print(colors.dim(`     dashboard: ${method} ${path} ${JSON.stringify(body)}`));
     await editInDashboard(demo, method, path, body);
   }
+  if (step.events !== undefined) {
+    const { times, ...event } = step.events;
+    print(colors.dim(`     traffic: ${times} events of rule ${event.ruleId}: ${event.action}`));
+    demo.api.addFirewallEvents(
+      demo.zone,
+      Array.from({ length: times }, () => event),
+    );
+  }
   demo.api.clearRequests();
   const command = `pulumi ${step.run.join(" ")}`;
   print(colors.dim(`     $ ${command}`));
@@ -132,8 +140,8 @@ async function runStep(demo: Demo, step: DemoStep, number: string): Promise<void
     if (!text.includes(words)) throw new Error(`the output doesn't contain "${words}"`);
   for (const words of step.neverPrints ?? [])
     if (text.includes(words)) throw new Error(`the output contains "${words}"`);
-  // A bulk read is a POST.
-  const sent = demo.api.requests.filter((r) => r.method !== "GET" && !r.path.endsWith("/bulk/get"));
+  // Bulk reads and GraphQL queries are POSTs.
+  const sent = demo.api.requests.filter((r) => r.method !== "GET" && !/\/(bulk\/get|graphql)$/.test(r.path));
   const writes = sent.length;
   const reads = demo.api.requests.length - writes;
   if (step.writes !== writes) {

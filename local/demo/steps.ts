@@ -1,3 +1,5 @@
+import { OWASP_SCORE_RULE } from "../api/rulesets/ids";
+
 /** The demo's steps, as data: what each one runs, and what the reader should learn from it. */
 export interface DemoStep {
   readonly title: string;
@@ -5,6 +7,8 @@ export interface DemoStep {
   readonly edits?: readonly Edit[];
   /** What someone changes in the dashboard before the run. */
   readonly dashboard?: readonly { readonly method: string; readonly path: string; readonly body: unknown }[];
+  /** What happened in the zone before the run, and how often. */
+  readonly events?: { readonly times: number; readonly ruleId: string; readonly action: string };
   /** The engine's arguments. */
   readonly run: readonly string[];
   readonly fails?: true;
@@ -111,9 +115,21 @@ export const DEMO_STEPS: readonly DemoStep[] = [
     summary: "`expansion` counts the rules that this would turn on, and those that stay off.",
   },
   {
-    title: "Make a mistake: the preview fails.",
+    title: "Block instead of challenging: what would that have meant for the last day's requests?",
     edits: [
       { from: "paranoiaLevel: 3", to: "paranoiaLevel: 2" },
+      { from: 'action: "managed_challenge"', to: 'action: "block"' },
+    ],
+    events: { times: 12, ruleId: OWASP_SCORE_RULE, action: "managed_challenge" },
+    run: ["preview"],
+    prints: ["managed_challenge → block: at most 12 events of the last 24 h would have been blocked"],
+    writes: 0,
+    summary: "The preview counts Cloudflare's firewall events, which can be visitors as well as attacks.",
+  },
+  {
+    title: "Make a mistake: the preview fails.",
+    edits: [
+      { from: 'action: "block"', to: 'action: "managed_challenge"' },
       { from: "\"'self'\"", to: '"self"' },
     ],
     run: ["preview"],
