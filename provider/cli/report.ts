@@ -186,9 +186,13 @@ async function writePlan(
       `the plan has dangers of the kinds in --fail-on: ${named(open)}.`,
       stale.length > 0 &&
         `--accept ${stale.join(", ")}: no danger in this plan has ${stale.length === 1 ? "that digest" : "one of these digests"}.`,
-      stale.length === 0
-        ? `Read the report. To accept all of its dangers, pass --accept ${digest ?? ""}`
-        : `Either the dangers changed, or the digest belongs to another stack. Read the report again, then pass --accept ${digest ?? ""}`,
+      open.some(({ kind }) => kind === "traffic") &&
+        "Read how many events would have been stopped: a traffic=<n> so high allows them, and --accept doesn't.",
+      open.every(({ kind }) => kind === "traffic")
+        ? undefined
+        : stale.length === 0
+          ? `Read the report. To accept all of its dangers, pass --accept ${digest ?? ""}`
+          : `Either the dangers changed, or the digest belongs to another stack. Read the report again, then pass --accept ${digest ?? ""}`,
     ).join(" "),
   );
 }

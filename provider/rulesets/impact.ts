@@ -148,13 +148,10 @@ export function trafficLines(traffic: Traffic): readonly string[] {
   };
   return applying(
     ...changes.map((change) => {
-      const { from, to, events, rules, top } = change;
+      const { from, to, events } = change;
       const isNone = events === 0 && isCut !== true;
       const what = isNone ? `no event of ${time}` : `${few(change)} of ${time} ${meaning(from, to)}`;
-      const name =
-        top && applying(top.id, top.description !== "" && JSON.stringify(top.description)).join(" ");
-      const most = top && `; ${about(top.events)} of rule ${name}`;
-      return `${from} → ${to}: ${what}${rules === 0 ? "" : ` (${pluralize(rules, "rule")}${most ?? ""})`}`;
+      return `${from} → ${to}: ${what}${rulesText(change, about)}`;
     }),
     ...exceptions.map(({ index, events, matching, undecided }) => {
       const of = `of the rules that it skips`;
@@ -169,6 +166,13 @@ export function trafficLines(traffic: Traffic): readonly string[] {
       "Cloudflare samples these events: a range contains the true number 95 times out of 100",
     notAsked !== undefined && `events weren't counted: ${notAsked}`,
   );
+}
+
+/** Names the rule, or counts the rules and names the one with the most events. */
+function rulesText({ rules, top }: RuleTraffic, about: (count: number) => string): string {
+  if (top === undefined) return rules === 0 ? "" : ` (${pluralize(rules, "rule")})`;
+  const name = `rule ${top.id}${top.description === "" ? "" : ` ${JSON.stringify(top.description)}`}`;
+  return rules === 1 ? ` (${name})` : ` (${pluralize(rules, "rule")}; ${about(top.events)} of ${name})`;
 }
 
 /** What the change would have meant for requests. */

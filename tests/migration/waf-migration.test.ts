@@ -50,7 +50,7 @@ describe("the firewall events of the previous rules", () => {
     const recorded = await op.up(TYPE, { zoneId, target: "assessed" });
     const lines = [
       "block → off: at most 4 events of the last 24 h would have passed (2 rules; 3 of rule 100015)",
-      "challenge → off: at most 2 events of the last 24 h would have passed (1 rule; 2 of rule 981176)",
+      "challenge → off: at most 2 events of the last 24 h would have passed (rule 981176)",
       "what the new rules stop instead: not known from events",
     ];
     expect(counted(op.said)).toEqual(lines);

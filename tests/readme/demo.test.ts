@@ -30,7 +30,7 @@ describe("npm run demo", () => {
       "found both edits",
       "One request wrote both entries",
       "The error says what's wrong and how to fix it",
-      "managed_challenge → block: at most 12 events of the last 24 h would have been blocked (1 rule; 12 of rule",
+      "managed_challenge → block: at most 12 events of the last 24 h would have been blocked (rule 6179",
       "wouldBlock",
       "what they were before",
     ]) {

@@ -1,6 +1,12 @@
 import { cpSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { managedRulesets, pulumiCli, startLocalApi, type LocalApi } from "edgeguard-local";
+import {
+  managedRulesets,
+  pulumiCli,
+  startLocalApi,
+  type FirewallEventInput,
+  type LocalApi,
+} from "edgeguard-local";
 import { assessmentIn } from "../../provider/migration/assessment";
 import { edgeguardResources, Project, REPOSITORY, type Deployment, type RunResult } from "../support/engine";
 import { publishVersion, rawSend } from "../support/operation";
@@ -142,6 +148,27 @@ const RECORDINGS: Recordings = {
       remove: ["23ee7cebe6e8443e99ecf932ab579455"], // The program overrides it.
     });
     await stage.preview("new-versions", "versions", "--refresh");
+  },
+
+  async traffic(stage) {
+    await stage.up("traffic");
+    const hook = { clientRequestPath: "/hooks/billing", clientIP: "203.0.113.7" };
+    const happened = (times: number, event: FirewallEventInput): void => {
+      stage.api.addFirewallEvents(
+        stage.api.zones.empty,
+        Array.from({ length: times }, () => event),
+      );
+    };
+    happened(40, { ruleId: "23ee7cebe6e8443e99ecf932ab579455", action: "log", ...hook });
+    happened(1_203, { ruleId: "23ee7cebe6e8443e99ecf932ab579455", action: "log" });
+    happened(310, { ruleId: "f00de05509094cdf3abb219c027d2d16", action: "block" });
+    for (const change of ["log-to-block", "block-to-log", "exception", "off-to-block"]) {
+      stage.environment = { CHANGE: change };
+      await stage.preview(`traffic.${change}`, "traffic");
+    }
+    stage.environment = { CHANGE: "log-to-block" };
+    stage.api.fault({ kind: "status", status: 403, code: 10000, match: { path: "/graphql" }, times: 9 });
+    await stage.preview("traffic.no-permission", "traffic");
   },
 
   async imports(stage) {

@@ -71,9 +71,9 @@ describe("the preview of a change of managed rules", () => {
     happened(2, { ruleId: second ?? "", action: "managed_challenge" });
     happened(1, { ruleId: second ?? "", action: "managed_challenge_bypassed" });
     const { said } = await preview(acting(["log", "block", "managed_challenge"]), recorded);
-    expect(said.map((line) => line.replace(/;.*/, ""))).toEqual([
-      "block → log: at most 310 events of the last 24 h would have passed (1 rule",
-      "managed_challenge → block: at most 3 events of the last 24 h would have been blocked (1 rule",
+    expect(said.map((line) => line.replace(/ ".*"/, ""))).toEqual([
+      `block → log: at most 310 events of the last 24 h would have passed (rule ${first})`,
+      `managed_challenge → block: at most 3 events of the last 24 h would have been blocked (rule ${second})`,
       "log → managed_challenge: no event of the last 24 h (1 rule)",
     ]);
   });
@@ -156,9 +156,7 @@ describe("the preview of a change of managed rules", () => {
     const exceptions = [{ expression: 'http.host eq "a.example"', skip: "this" }];
     const { said } = await preview(acting(["block"], { exceptions }), recorded);
     expect(said).toEqual([
-      expect.stringMatching(
-        /^log → block: 5 to 73 events of the last 24 h would have been blocked \(1 rule; about 20 of rule /,
-      ),
+      expect.stringMatching(/^log → block: 5 to 73 events of the last 24 h would have been blocked \(rule /),
       "exception 1: matches about 0 of about 20 events of the last 24 h of the rules that it skips",
       "Cloudflare samples these events: a range contains the true number 95 times out of 100",
     ]);

@@ -39,7 +39,8 @@ unmet() { # $1 exit code, $2 file with what was printed
 digest() { openssl dgst -sha256 -r | cut -d" " -f1; }
 
 # What a saved plan holds for, which Pulumi doesn't check: a plan pins the changes of the program, but neither the state nor the
-# zones. Which scripts a policy would block changes with the zones' visitors, so it doesn't count: --fail-on blocks judges it.
+# zones. Which scripts a policy would block and what happened to requests change with the zones' visitors, so they don't count:
+# --fail-on blocks and traffic judge them.
 # Nor does what only depends on the token: what the preview was allowed to look at, and digests that its key protects.
 basis() { # $1 what
   case $1 in
@@ -52,7 +53,7 @@ basis() { # $1 what
         { jq -r '.diagnostics[]? | select(.severity == "error").message' "$work/refreshed.json" >&2; return 1; }
       jq -cS '[.steps[] | {urn, op, replaceReasons, old: .oldState.inputs,
         new: (if .urn | contains("pulumi-nodejs:dynamic/edgeguard:") then .newState.inputs else null end)
-      } | del(.old, .new | objects | .impact | objects | .wouldBlock, .secrets, .seen, .skipped)] | sort' "$work/refreshed.json" | digest
+      } | del(.old, .new | objects | .impact | objects | .wouldBlock, .traffic, .secrets, .seen, .skipped)] | sort' "$work/refreshed.json" | digest
       ;;
   esac
 }
