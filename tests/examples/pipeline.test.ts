@@ -11,6 +11,9 @@ const SCRIPTS = join(REPOSITORY, "examples/pipelines/ci");
 const EDGEGUARD = `${process.execPath} ${join(REPOSITORY, "provider/dist/cli/main.js")}`;
 const TOKEN = "local-token";
 
+/** A rule of the Cloudflare Managed Ruleset. */
+const RULE = "23ee7cebe6e8443e99ecf932ab579455";
+
 const PROGRAM = `
 import * as pulumi from "@pulumi/pulumi";
 import { PageShieldPolicy, PageShieldSettings } from "pulumi-edgeguard";
@@ -19,6 +22,14 @@ new PageShieldSettings("settings", { zoneId, enabled: true });
 new PageShieldPolicy("baseline", {
   zoneId, description: "baseline", action: "log", expression: "true", value: "script-src 'self'",
 });
+`;
+
+const MANAGED_RULE = `
+import * as pulumi from "@pulumi/pulumi";
+import { ManagedRulesetOverride } from "pulumi-edgeguard";
+const zoneId = new pulumi.Config().require("zoneId");
+const ruleset = "Cloudflare Managed Ruleset";
+new ManagedRulesetOverride("waf", { zoneId, ruleset, rules: { "${RULE}": { action: "log" } } });
 `;
 
 const withDigest = z.object({ digest: z.string() });
@@ -167,6 +178,7 @@ describeOnCli("the pipeline script with a saved plan", (cli) => {
         EDGEGUARD,
         CLOUDFLARE_API_TOKEN: TOKEN,
         EDGEGUARD_BASE_URL: api.url,
+        FAIL_ON: "irreversible,unprotect,removes", // The policies here are new, and block what pages load.
         PLAN: "out/plan.enc",
         PLAN_PASSPHRASE: PASSPHRASE,
         ...more,
@@ -195,6 +207,35 @@ describeOnCli("the pipeline script with a saved plan", (cli) => {
     for (const text of [artifact, planned.stdout, planned.stderr, applied.stdout, applied.stderr])
       for (const canary of [TOKEN, PASSPHRASE]) expect(text).not.toContain(canary);
     expect(artifact).not.toContain(api.zones.blog);
+  });
+
+  it("counts the requests that a tightening would have stopped again before it's applied", async () => {
+    const happened = (times: number): void => {
+      api.addFirewallEvents(
+        api.zones.blog,
+        Array.from({ length: times }, () => ({ ruleId: RULE, action: "log" })),
+      );
+    };
+    project.write(MANAGED_RULE);
+    project.env = { CLOUDFLARE_API_TOKEN: TOKEN, EDGEGUARD_BASE_URL: api.url };
+    await project.ok("config", "set", "edgeguard:accountId", api.accounts.main);
+    await project.ok("up", "--yes", "--skip-preview");
+    project.write(MANAGED_RULE.replace('"log"', '"block"'));
+    happened(3);
+    git("add", "--all");
+    commit();
+    api.clearRequests();
+
+    expect(await run("plan", { FAIL_ON: "traffic=2" })).toMatchObject({
+      stdout: expect.stringContaining(
+        "would have stopped up to 3 events of the last 24 h that passed",
+      ) as string,
+    });
+    expect(await run("plan", { FAIL_ON: "traffic=5" })).toMatchObject({ code: 0, stderr: "" });
+    happened(4);
+    await refused(/a traffic=<n> so high allows them, and --accept doesn't/, { FAIL_ON: "traffic=5" });
+    expect(await run("apply", { FAIL_ON: "traffic=7" })).toMatchObject({ code: 0 });
+    expect(writes()).toBe(1);
   });
 
   it("refuses to apply the plan with another commit or passphrase, or after a zone or the program changed", async () => {
