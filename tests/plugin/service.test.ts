@@ -462,7 +462,7 @@ describe("an explicit provider that is called default", () => {
 });
 
 describe("a list of existing objects", () => {
-  const CREDENTIAL = "l1sted-credential";
+  const CREDENTIAL = "listed-credential";
   const jobs = { destination_conf: `https://a.example?header_X=${CREDENTIAL}`, dataset: "http_requests" };
   const listable = Object.entries(RESOURCES).filter(([, { list }]) => list !== undefined);
 

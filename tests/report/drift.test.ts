@@ -108,7 +108,13 @@ describe("the report on a manual change", () => {
   });
 
   test("says what the update leaves: another's skip rule, and what no argument sets", () => {
-    const rule = { ruleId: "r", ref: "pentest", description: "pentest", expression: "true", skips: "all" };
+    const rule = {
+      ruleId: "r",
+      ref: "load-test",
+      description: "load test",
+      expression: "true",
+      skips: "all",
+    };
     const refreshed = (outputs: JsonObject): MadeStep =>
       stepOf("update", "ManagedRulesetOverride", "a", {
         old: { ...RULE, enabled: false },
