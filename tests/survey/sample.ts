@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Account, Deployment, Head, Zone } from "../../provider/survey/model";
+import type { Account, Deployment, FirewallEvents, Head, Zone } from "../../provider/survey/model";
 import { protectionIn } from "../../provider/survey/read-deployments";
 import { tasksOf } from "../../provider/survey/tasks";
 import { headOf } from "../../provider/survey/totals";
@@ -213,6 +213,7 @@ function readable(number: number): Omit<Zone, "tasks" | "protection"> {
           ? ["URI-based override 5a0c (shop.example/checkout/*) must be deleted first"]
           : [],
     },
+    firewallEvents: eventsOf(number),
     jobs: [
       {
         id: String(100 + number),
@@ -235,6 +236,15 @@ function readable(number: number): Omit<Zone, "tasks" | "protection"> {
   };
 }
 
+/** Some zones have rules on log that requests matched. */
+function eventsOf(number: number): FirewallEvents {
+  const counts = { hours: 24, blocked: number * 3, challenged: number % 4, logged: 0 };
+  if (number % 13 !== 3) return counts;
+  const description = number === 3 ? HOSTILE : "WordPress: SQL injection (100000)";
+  const top = { ruleId: idOf("managed rule"), description, events: 7 * number };
+  return { ...counts, logged: 8 * number, top, onLog: { rules: 2, events: 8 * number, top } };
+}
+
 function unreadable(number: number): Omit<Zone, "tasks" | "protection"> {
   const right = (what: string) => ({ notReadable: "right", what }) as const;
   return {
@@ -246,6 +256,7 @@ function unreadable(number: number): Omit<Zone, "tasks" | "protection"> {
     deployments: right("Zone WAF Read"),
     responseDeployments: right("Zone WAF Read"),
     owasp: right("Zone WAF Read"),
+    firewallEvents: right("Analytics Read"),
     migration: { notReadable: "failed", what: "GET /waf_migration/status returned 500" },
     jobs: right("Logs Write"),
     unmanaged: {
