@@ -7,6 +7,7 @@ import { BASE_PATH, route } from "./route";
 import { accounts } from "./seed";
 import type { Services } from "./services";
 import type { Zone } from "./state";
+import { SET_UP_AT } from "./waf/entities";
 
 /**
  * Registers the routes for zones, and for the list of accounts:
@@ -50,6 +51,9 @@ function toWire({ id, name, plan }: Zone) {
     name,
     status: "active",
     paused: false,
+    created_on: SET_UP_AT,
+    activated_on: SET_UP_AT,
+    modified_on: SET_UP_AT,
     type: "full",
     account: { id: accounts.main, name: "main" },
     plan: { legacy_id: plan },

@@ -1,14 +1,17 @@
 import { z } from "zod";
+import { omitAbsent } from "../basics/json";
 import type { ZonePlan } from "../limits";
 import type { EdgeApi } from "./client";
 import { ApiError } from "./errors";
 
-/** A zone's name, account and plan. All are undefined if the token lacks Zone Read. */
+/** What Cloudflare says about a zone. All members are undefined if the token lacks Zone Read. */
 export interface ZoneDetails {
   readonly name?: string | undefined;
   readonly accountId?: string | undefined;
   /** Undefined also for a plan that isn't documented. */
   readonly plan?: ZonePlan | undefined;
+  /** When the zone was last changed. Undefined also if it's paused or isn't active. */
+  readonly activeSince?: string | undefined;
 }
 
 const answer = z.looseObject({
@@ -18,9 +21,10 @@ const answer = z.looseObject({
     .looseObject({ legacy_id: z.enum(["free", "pro", "business", "enterprise"]) })
     .nullish()
     .catch(undefined),
+  modified_on: z.string().nullish().catch(undefined),
 });
 
-/** Reads the zone's name, account and plan (`GET /zones/{zone_id}`). Returns none of them if the token lacks Zone Read. */
+/** Reads a zone (`GET /zones/{zone_id}`). Returns nothing about it if the token lacks Zone Read. */
 export async function readZoneDetails(api: EdgeApi, id: string): Promise<ZoneDetails> {
   let details: z.infer<typeof answer> = {};
   try {
@@ -29,6 +33,7 @@ export async function readZoneDetails(api: EdgeApi, id: string): Promise<ZoneDet
     // A refusal is fine. If there's no response at all, later reads would also fail.
     if (!(error instanceof ApiError) || error.status === undefined || error.status >= 500) throw error;
   }
-  const { name, account, plan } = details;
-  return { name: name ?? undefined, accountId: account?.id ?? undefined, plan: plan?.legacy_id };
+  const { name, account, plan, status, paused, modified_on: modifiedOn } = details;
+  const activeSince = status === "active" && paused === false ? modifiedOn : undefined;
+  return omitAbsent({ name, accountId: account?.id, plan: plan?.legacy_id, activeSince });
 }

@@ -1,8 +1,10 @@
 import { formatNumber } from "../limits/workers";
 
-/** Formats a count with its noun: "1 rule", "1,200 rules", "3 entries". */
+/** Formats a count with its noun: "1 rule", "1,200 rules", "3 entries", "2 addresses". */
 export function pluralize(count: number, noun: string): string {
-  const plural = /[^aeiou]y$/.test(noun) ? `${noun.slice(0, -1)}ies` : `${noun}s`;
+  const plural = /[^aeiou]y$/.test(noun)
+    ? `${noun.slice(0, -1)}ies`
+    : `${noun}${/ss$/.test(noun) ? "es" : "s"}`;
   return `${formatNumber(count)} ${count === 1 ? noun : plural}`;
 }
 

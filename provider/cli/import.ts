@@ -4,7 +4,7 @@ import { asksForNamespaces, PRODUCTS, type ImportOptions, type Product } from ".
 import { CLASSES, LANGUAGES, SURFACES } from "../import/target";
 import { UsageError } from "../terminal/errors";
 import type { Io } from "../terminal/io";
-import { hexId, wordsAmong } from "./option-values";
+import { hexId, wordsAmong, zoneGiven } from "./option-values";
 
 /** Registers `edgeguard import`, which writes a program and an import file for existing objects. */
 export function register(program: Command, io: Io): void {
@@ -18,7 +18,7 @@ export function register(program: Command, io: Io): void {
         "--zone <zone...>",
         "IDs or names of the zones to import Page Shield, managed rulesets and Logpush jobs from",
       )
-        .argParser(zonesGiven)
+        .argParser((text, before: readonly string[]) => [...before, zoneGiven(text)])
         .default([], "none"),
     )
     .addOption(
@@ -99,11 +99,6 @@ function refuseContradictions(options: ImportOptions): void {
     throw new UsageError(
       "--with-values writes the entries of Workers KV namespaces, but --only leaves those out. Add kv to --only.",
     );
-}
-
-function zonesGiven(text: string, before: readonly string[]): readonly string[] {
-  // A name has a dot, so anything else was meant as an ID.
-  return [...before, /^[^\s./]+(\.[^\s./]+)+$/.test(text) ? text : hexId(text)];
 }
 
 function projectName(text: string): string {

@@ -13,6 +13,12 @@ export function hexId(text: string): string {
   );
 }
 
+/** Parses an option's value as a zone's ID or name. */
+export function zoneGiven(text: string): string {
+  // A name has a dot, so anything else was meant as an ID.
+  return /^[^\s./]+(\.[^\s./]+)+$/.test(text) ? text : hexId(text);
+}
+
 /**
  * Parses an option's value as a comma-separated list of words from `known`.
  *

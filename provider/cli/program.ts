@@ -6,6 +6,7 @@ import * as filter from "./filter";
 import * as inventory from "./inventory";
 import * as kv from "./kv";
 import * as report from "./report";
+import * as rollout from "./rollout";
 import * as survey from "./survey";
 import type * as Failures from "../terminal/failure";
 
@@ -21,6 +22,7 @@ const GROUPS: readonly Register[] = [
   existing.register,
   inventory.register,
   filter.register,
+  rollout.register,
   survey.register,
 ];
 

@@ -24,6 +24,8 @@ export interface Zone {
   readonly name: string | undefined;
   /** The ID of the zone's account. Undefined if the token lacks Zone Read. */
   readonly accountId: string | undefined;
+  /** When the zone was last changed. Undefined also if it's paused or isn't active. */
+  readonly activeSince: string | undefined;
 }
 
 /**
@@ -35,7 +37,7 @@ export async function readZone(host: Host, given: string, account: string | unde
   const id = ID.is(given)
     ? given.toLowerCase()
     : (await zoneNamed(host.api, given, { option: "--zone", account })).id;
-  const details = await readZoneDetails(host.api, id);
+  const { accountId, activeSince, ...details } = await readZoneDetails(host.api, id);
   const name = oneLine(details.name ?? "") || undefined;
-  return { id, name, what: `zone ${name ?? id}`, accountId: details.accountId };
+  return { id, name, what: `zone ${name ?? id}`, accountId, activeSince };
 }

@@ -197,7 +197,7 @@ function canonicalAddress(value: string): string {
 }
 
 /** Writes bytes as a quoted string: printable ASCII unchanged, everything else as an escape. */
-function quotedString(bytes: string): string {
+export function quotedString(bytes: string): string {
   const escaped = bytes
     .replace(/["\\]/g, "\\$&")
     .replace(/[^ -~]/g, (byte) => `\\x${byte.charCodeAt(0).toString(16).padStart(2, "0")}`);

@@ -164,7 +164,7 @@ function exceptionArgument(
 }
 
 /** Converts overrides to arguments: to `owasp` if that covers everything, otherwise to categories and rules. */
-function overrideArguments(live: Overrides, managed: ManagedRuleset): DeclaredOverrides {
+export function overrideArguments(live: Overrides, managed: ManagedRuleset): DeclaredOverrides {
   const scoreRule = scoreRuleOf(managed);
   const tags = live.categories.map(({ tag }) => tag);
   const shared = sharedTagsOf(managed, tags);

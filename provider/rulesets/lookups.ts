@@ -147,7 +147,7 @@ const zoneRules = lookup<ZoneArgs, ZoneEntryPoint | undefined>("getZoneManagedRu
   async (host, { zoneId }) => {
     const found = await readEntryPoint(host, entryPointOf({ zoneId }));
     const stateOf = (rule: ZoneRule): ZoneRuleState => omit({ ...rule }, ["raw"]) as unknown as ZoneRuleState; // `omit` loses the types.
-    return found === undefined ? undefined : { ...found, rules: found.rules.map(stateOf) };
+    return found && { id: found.id, version: found.version, rules: found.rules.map(stateOf) };
   },
 );
 

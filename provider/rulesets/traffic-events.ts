@@ -3,11 +3,12 @@ import { z } from "zod";
 import { ApiError } from "../api/errors";
 import { permissionFor, permissionName } from "../api/permissions";
 import { parseJson } from "../basics/json";
+import { pluralize } from "../basics/words";
 import type { Context } from "../runtime/lifecycle";
 
 /**
  * Reads what managed rules did in a zone, from the GraphQL Analytics API: for a preview and a survey, which go on without
- * an answer.
+ * an answer, and for `edgeguard rollout`.
  * https://developers.cloudflare.com/analytics/graphql-api/tutorials/querying-firewall-events/
  */
 
@@ -25,19 +26,30 @@ export interface RuleEvents {
   readonly fields: Readonly<Record<string, string>>;
 }
 
-/** A zone's events, or why they aren't known. */
-export type ZoneEvents =
-  | {
-      readonly hours: number;
-      readonly events: readonly RuleEvents[];
-      /** Whether there are more than one response contains. */
-      readonly isCut: boolean;
-    }
-  | {
-      readonly unknown: string;
-      /** Present if the token lacks the permission. */
-      readonly isForbidden?: true;
-    };
+export interface Events {
+  readonly events: readonly RuleEvents[];
+  /** Whether there are more than one response contains. */
+  readonly isCut: boolean;
+}
+
+/** Why events aren't known. */
+interface Unknown {
+  readonly unknown: string;
+  /** Present if the token lacks the permission. */
+  readonly isForbidden?: true;
+}
+
+/** A zone's events of the last hours. */
+export type ZoneEvents = (Events & { readonly hours: number }) | Unknown;
+
+/** A zone's events of whole days, until now. */
+export interface DaysOfEvents {
+  /** When the first day begins, in milliseconds since 1970. */
+  readonly from: number;
+  /** Each rule's events, without their requests. */
+  readonly byRule: Events;
+  readonly byRequest: Events;
+}
 
 /** Cloudflare's dimensions, by the fields of the Rules language that they contain. */
 const FIELDS = {
@@ -58,13 +70,14 @@ interface Effort {
   readonly patienceMs: number;
 }
 const OF_PREVIEW: Effort = { queries: 60, patienceMs: 5_000 };
-/** A survey's own pace keeps it below what Cloudflare allows. A query waits for its turn, too. */
-const OF_SURVEY: Effort = { queries: Infinity, patienceMs: 3_600_000 };
+/** A survey's own pace keeps it below what Cloudflare allows, and a rollout has one zone. A query waits for its turn, too. */
+const OF_COMMAND: Effort = { queries: Infinity, patienceMs: 3_600_000 };
 
 /** Resources that are checked at the same time join one query within this time, in milliseconds. */
 const GATHERING_MS = 50;
 
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 /** Until Cloudflare has the query, its oldest event may have become too old. */
 const MARGIN_MS = 60_000;
@@ -100,7 +113,7 @@ export async function eventsOfZones(
   zones: readonly string[],
 ): Promise<ReadonlyMap<string, ZoneEvents>> {
   try {
-    const datasets = await datasetsOf(ctx, OF_SURVEY, zones);
+    const datasets = await datasetsOf(ctx, OF_COMMAND, zones);
     const alike = new Map<string, { readonly dataset: Dataset; readonly zones: string[] }>();
     for (const [zone, dataset] of datasets) {
       const key = JSON.stringify(dataset);
@@ -111,7 +124,7 @@ export async function eventsOfZones(
     const found = new Map<string, ZoneEvents>(zones.map((zone) => [zone, { unknown: NOTHING }]));
     for (const { dataset, zones: some } of alike.values()) {
       const wanted = { dataset, withFields: false, source: "firewallManaged" } as const;
-      for (const [zone, events] of await eventsOf(ctx, OF_SURVEY, some, wanted)) found.set(zone, events);
+      for (const [zone, events] of await eventsOf(ctx, OF_COMMAND, some, wanted)) found.set(zone, events);
     }
     return found;
   } catch (error) {
@@ -120,7 +133,42 @@ export async function eventsOfZones(
   }
 }
 
-function unanswered(error: unknown): Extract<ZoneEvents, { readonly unknown: string }> {
+/** Returns all events of the last days, with as many queries as the plan needs. */
+export async function eventsOfDays(
+  ctx: Context,
+  zoneId: string,
+  days: number,
+): Promise<DaysOfEvents | Unknown> {
+  try {
+    const limits = (await limitsOf(ctx, OF_COMMAND, [zoneId])).get(zoneId);
+    if (limits === undefined) return { unknown: NOTHING };
+    const kept = pluralize(Math.floor(keptMs(limits) / DAY_MS), "whole day");
+    if (days * DAY_MS > keptMs(limits))
+      return { unknown: `Cloudflare keeps the zone's events for ${kept}, fewer than --days ${days}` };
+    const now = ctx.api.now();
+    const from = now - days * DAY_MS;
+    const read = async (withFields: boolean): Promise<Events> => {
+      const parts: Events[] = [];
+      // The oldest first, because they expire.
+      for (let start = from; start < now; start += limits.maxDuration * 1_000) {
+        const to = Math.min(now, start + limits.maxDuration * 1_000 - 1);
+        const wanted = { dataset: { ...limits, span: to - start }, withFields, source: "firewallManaged" } as const;
+        const part = (await eventsOf(ctx, OF_COMMAND, [zoneId], wanted, to)).get(zoneId);
+        if (part === undefined) throw new UnansweredError(NOTHING);
+        parts.push(part);
+      }
+      return { events: parts.flatMap(({ events }) => events), isCut: parts.some(({ isCut }) => isCut) };
+    };
+    return { from, byRule: await read(false), byRequest: await read(true) };
+  } catch (error) {
+    return unanswered(error);
+  }
+}
+
+/** How old an event may be that a query asks for. */
+const keptMs = ({ notOlderThan }: Limits): number => notOlderThan * 1_000 - MARGIN_MS;
+
+function unanswered(error: unknown): Unknown {
   if (!(error instanceof UnansweredError)) throw error;
   const { message: unknown } = error;
   return unknown === NEEDS ? { unknown, isForbidden: true } : { unknown };
@@ -183,24 +231,32 @@ interface Dataset {
   readonly maxPageSize: number;
 }
 
-/** Returns the dataset that each zone's plan offers: groups, or single events where it has no groups. */
 async function datasetsOf(
   ctx: Context,
   effort: Effort,
   zones: readonly string[],
 ): Promise<ReadonlyMap<string, Dataset>> {
-  const found = await ask(ctx, effort, LIMITS, { zones }, zoneLimits);
   const wanted = ctx.settings.trafficHours * HOUR_MS;
-  const datasetOf = (isGrouped: boolean, { maxDuration, notOlderThan, maxPageSize }: Limits): Dataset => ({
-    isGrouped,
-    span: Math.min(wanted, maxDuration * 1_000, notOlderThan * 1_000 - MARGIN_MS),
-    maxPageSize,
+  const found = [...(await limitsOf(ctx, effort, zones))].map(([zone, limits]): [string, Dataset] => {
+    const { isGrouped, maxDuration, maxPageSize } = limits;
+    const span = Math.min(wanted, maxDuration * 1_000, keptMs(limits));
+    return [zone, { isGrouped, span, maxPageSize }];
   });
+  return new Map(found);
+}
+
+/** Returns what each zone's plan offers: groups, or single events where it has no groups. */
+async function limitsOf(
+  ctx: Context,
+  effort: Effort,
+  zones: readonly string[],
+): Promise<ReadonlyMap<string, Limits & Pick<Dataset, "isGrouped">>> {
+  const found = await ask(ctx, effort, LIMITS, { zones }, zoneLimits);
   return new Map(
-    found.flatMap(({ zoneTag, settings }): (readonly [string, Dataset])[] => {
+    found.flatMap(({ zoneTag, settings }) => {
       const { firewallEventsAdaptiveGroups: groups, firewallEventsAdaptive: single } = settings;
-      if (groups?.enabled === true) return [[zoneTag, datasetOf(true, groups)]];
-      return single?.enabled === true ? [[zoneTag, datasetOf(false, single)]] : [];
+      if (groups?.enabled === true) return [[zoneTag, { ...groups, isGrouped: true }]];
+      return single?.enabled === true ? [[zoneTag, { ...single, isGrouped: false }]] : [];
     }),
   );
 }
@@ -265,10 +321,10 @@ async function eventsOf(
   effort: Effort,
   zones: readonly string[],
   wanted: Wanted,
-): Promise<ReadonlyMap<string, ZoneEvents>> {
+  end = ctx.api.now(),
+): Promise<ReadonlyMap<string, Extract<ZoneEvents, Events>>> {
   const { span, maxPageSize } = wanted.dataset;
-  const now = ctx.api.now();
-  const [from, to] = [now - span, now].map((at) => new Date(at).toISOString());
+  const [from, to] = [end - span, end].map((at) => new Date(at).toISOString());
   const found = await ask(ctx, effort, eventsQuery(wanted), { zones, from, to }, zoneEventsShape);
   return new Map(
     found.map(({ zoneTag, events }) => [

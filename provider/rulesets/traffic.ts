@@ -120,7 +120,8 @@ function isOutcomeOf(event: RuleEvents, action: string): boolean {
   return event.action === outcome || event.action.startsWith(`${outcome}_`);
 }
 
-const total = (events: readonly RuleEvents[]): number => events.reduce((sum, { count }) => sum + count, 0);
+export const total = (events: readonly RuleEvents[]): number =>
+  events.reduce((sum, { count }) => sum + count, 0);
 
 function trafficOfRules(
   ctx: Context,

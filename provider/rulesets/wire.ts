@@ -89,6 +89,8 @@ export interface ZoneRule extends ZoneRuleState {
 
 /** An entry point ruleset, with what the API returned. */
 export interface EntryPoint extends ZoneEntryPoint {
+  /** When a rule was last added, changed or removed. */
+  readonly lastUpdated?: string;
   readonly rules: readonly ZoneRule[];
 }
 
@@ -247,13 +249,17 @@ export const entryPoint = z
   .looseObject({
     id: z.string(),
     version,
+    last_updated: z.string().nullish().catch(undefined),
     rules: z.array(z.unknown()).nullish(),
   })
-  .transform((raw): EntryPoint => ({
-    id: raw.id,
-    version: raw.version ?? "",
-    rules: (raw.rules ?? []).map((rule) => zoneRule.safeParse(rule).data ?? unreadable(rule)),
-  }));
+  .transform((raw): EntryPoint =>
+    omitAbsent({
+      id: raw.id,
+      version: raw.version ?? "",
+      lastUpdated: raw.last_updated,
+      rules: (raw.rules ?? []).map((rule) => zoneRule.safeParse(rule).data ?? unreadable(rule)),
+    }),
+  );
 
 /** Returns a placeholder for a rule that can't be read. It's kept because the order of the rules matters. */
 function unreadable(rule: unknown): ZoneRule {

@@ -53,6 +53,7 @@ const ADVICE: Readonly<Record<string, (error: ApiError) => string | undefined>> 
   },
   inventory: (error) => (isUnroutable(error) ? "Check the zone ID: --zone." : undefined),
   import: (error) => (isUnroutable(error) ? "Check the IDs: --zone, --account." : undefined),
+  rollout: (error) => (isUnroutable(error) ? "Check the zone ID: --zone." : undefined),
   survey: (error) => (isUnroutable(error) ? "Check the IDs: --account, --zones." : undefined),
 };
 

@@ -33,11 +33,9 @@ afterAll(async () => {
 export class Desk {
   readonly cwd = mkdtempSync(join(tmpdir(), "edgeguard-cli-"));
 
-  private constructor(readonly api: LocalApi) {
-    open.push(
-      { stop: () => rmSync(this.cwd, { recursive: true, force: true }) },
-      { stop: () => api.close() },
-    );
+  /** @param api an API that the caller closes. */
+  constructor(readonly api: LocalApi) {
+    open.push({ stop: () => rmSync(this.cwd, { recursive: true, force: true }) });
     this.write(
       "wrangler.toml",
       `account_id = "${api.accounts.main}"\n[[kv_namespaces]]\nbinding = "EXISTING"\nid = "${api.namespaces.existing}"\n`,
@@ -45,7 +43,9 @@ export class Desk {
   }
 
   static async set(): Promise<Desk> {
-    return new Desk(await startLocalApi());
+    const api = await startLocalApi();
+    open.push({ stop: () => api.close() });
+    return new Desk(api);
   }
 
   get env(): Record<string, string> {
