@@ -13,7 +13,7 @@ export function register(program: Command, io: Io): void {
     .addOption(
       new Option("--zone <zone>", "the zone's ID or name").argParser(zoneGiven).makeOptionMandatory(),
     )
-    .option("--days <days>", "how many whole days of events a rule needs, until now", wholeNumber(1, 28), 7)
+    .option("--days <days>", "how many whole days of events a rule needs, 1 to 28", wholeNumber(1, 28), 7)
     .addHelpText("after", HELP)
     .action((options: Propose.RolloutOptions) => propose().proposeRollout(io, options));
 }
@@ -21,7 +21,7 @@ export function register(program: Command, io: Io): void {
 const HELP = `
 A rule can block if it had no event, or only events from addresses that other rules blocked. For each other rule, the output lists the requests, with an exception that matches these requests only. Paths appear here and nowhere else, so keep the output to people who may see them.
 
-Whatever the events can't tell is "not known": if the zone, its managed rules or the managed ruleset changed in these days, if the zone is paused, or if Cloudflare samples its events.
+Whatever the events can't tell is "not known": if the zone, its managed rules or the managed ruleset changed in these days, or if Cloudflare returns only a sample. If the zone is paused, the command fails.
 
 The token needs Analytics Read, Zone WAF Read and Zone Read for the zone, and Account Rulesets Read for the account.
 

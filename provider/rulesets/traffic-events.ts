@@ -84,13 +84,14 @@ const MARGIN_MS = 60_000;
 
 /** What Cloudflare calls the managed rules that had an event. */
 export type EventSource = "firewallManaged" | "waf";
+const MANAGED: EventSource = "firewallManaged";
 
 /** Reads the events of managed rules or, with the source `waf`, of the previous ones. */
 export async function zoneEvents(
   ctx: Context,
   zoneId: string,
   withFields: boolean,
-  source: EventSource = "firewallManaged",
+  source: EventSource = MANAGED,
 ): Promise<ZoneEvents> {
   const batchOf = <T>(key: string, load: Load<T>): Batches<T> =>
     ctx.once(`firewall events ${key}`, () => new Batches(load));
@@ -123,7 +124,7 @@ export async function eventsOfZones(
     }
     const found = new Map<string, ZoneEvents>(zones.map((zone) => [zone, { unknown: NOTHING }]));
     for (const { dataset, zones: some } of alike.values()) {
-      const wanted = { dataset, withFields: false, source: "firewallManaged" } as const;
+      const wanted = { dataset, withFields: false, source: MANAGED };
       for (const [zone, events] of await eventsOf(ctx, OF_COMMAND, some, wanted)) found.set(zone, events);
     }
     return found;
@@ -140,20 +141,20 @@ export async function eventsOfDays(
   days: number,
 ): Promise<DaysOfEvents | Unknown> {
   try {
-    const limits = (await limitsOf(ctx, OF_COMMAND, [zoneId])).get(zoneId);
-    if (limits === undefined) return { unknown: NOTHING };
-    const kept = pluralize(Math.floor(keptMs(limits) / DAY_MS), "whole day");
-    if (days * DAY_MS > keptMs(limits))
-      return { unknown: `Cloudflare keeps the zone's events for ${kept}, fewer than --days ${days}` };
+    const dataset = (await datasetsOf(ctx, OF_COMMAND, [zoneId], days * 24)).get(zoneId);
+    if (dataset === undefined) return { unknown: NOTHING };
+    const kept = Math.floor(dataset.reach / DAY_MS);
+    if (kept < days)
+      return { unknown: `Cloudflare keeps them for ${pluralize(kept, "whole day")}, not for ${days}` };
     const now = ctx.api.now();
     const from = now - days * DAY_MS;
     const read = async (withFields: boolean): Promise<Events> => {
       const parts: Events[] = [];
       // The oldest first, because they expire.
-      for (let start = from; start < now; start += limits.maxDuration * 1_000) {
-        const to = Math.min(now, start + limits.maxDuration * 1_000 - 1);
-        const wanted = { dataset: { ...limits, span: to - start }, withFields, source: "firewallManaged" } as const;
-        const part = (await eventsOf(ctx, OF_COMMAND, [zoneId], wanted, to)).get(zoneId);
+      for (let start = from; start < now; start += dataset.span) {
+        const end = Math.min(now, start + dataset.span - 1);
+        const wanted: Wanted = { dataset: { ...dataset, span: end - start }, withFields, source: MANAGED };
+        const part = (await eventsOf(ctx, OF_COMMAND, [zoneId], wanted, end)).get(zoneId);
         if (part === undefined) throw new UnansweredError(NOTHING);
         parts.push(part);
       }
@@ -164,9 +165,6 @@ export async function eventsOfDays(
     return unanswered(error);
   }
 }
-
-/** How old an event may be that a query asks for. */
-const keptMs = ({ notOlderThan }: Limits): number => notOlderThan * 1_000 - MARGIN_MS;
 
 function unanswered(error: unknown): Unknown {
   if (!(error instanceof UnansweredError)) throw error;
@@ -226,37 +224,30 @@ const zoneLimits = z.object({
 /** The dataset that a plan offers. Zones with the same one are read together, whatever else their plans allow. */
 interface Dataset {
   readonly isGrouped: boolean;
-  /** How much of the hours in the settings it contains, in milliseconds. */
+  /** How much of the wanted hours it contains, in milliseconds. */
+  readonly reach: number;
+  /** How much of that one query may ask for, in milliseconds. */
   readonly span: number;
   readonly maxPageSize: number;
 }
 
+/** Returns the dataset that each zone's plan offers: groups, or single events where it has no groups. */
 async function datasetsOf(
   ctx: Context,
   effort: Effort,
   zones: readonly string[],
+  hours = ctx.settings.trafficHours,
 ): Promise<ReadonlyMap<string, Dataset>> {
-  const wanted = ctx.settings.trafficHours * HOUR_MS;
-  const found = [...(await limitsOf(ctx, effort, zones))].map(([zone, limits]): [string, Dataset] => {
-    const { isGrouped, maxDuration, maxPageSize } = limits;
-    const span = Math.min(wanted, maxDuration * 1_000, keptMs(limits));
-    return [zone, { isGrouped, span, maxPageSize }];
-  });
-  return new Map(found);
-}
-
-/** Returns what each zone's plan offers: groups, or single events where it has no groups. */
-async function limitsOf(
-  ctx: Context,
-  effort: Effort,
-  zones: readonly string[],
-): Promise<ReadonlyMap<string, Limits & Pick<Dataset, "isGrouped">>> {
   const found = await ask(ctx, effort, LIMITS, { zones }, zoneLimits);
+  const datasetOf = (isGrouped: boolean, { maxDuration, notOlderThan, maxPageSize }: Limits): Dataset => {
+    const reach = Math.min(hours * HOUR_MS, notOlderThan * 1_000 - MARGIN_MS);
+    return { isGrouped, reach, span: Math.min(reach, maxDuration * 1_000), maxPageSize };
+  };
   return new Map(
-    found.flatMap(({ zoneTag, settings }) => {
+    found.flatMap(({ zoneTag, settings }): (readonly [string, Dataset])[] => {
       const { firewallEventsAdaptiveGroups: groups, firewallEventsAdaptive: single } = settings;
-      if (groups?.enabled === true) return [[zoneTag, { ...groups, isGrouped: true }]];
-      return single?.enabled === true ? [[zoneTag, { ...single, isGrouped: false }]] : [];
+      if (groups?.enabled === true) return [[zoneTag, datasetOf(true, groups)]];
+      return single?.enabled === true ? [[zoneTag, datasetOf(false, single)]] : [];
     }),
   );
 }
