@@ -84,14 +84,13 @@ const MARGIN_MS = 60_000;
 
 /** What Cloudflare calls the managed rules that had an event. */
 export type EventSource = "firewallManaged" | "waf";
-const MANAGED: EventSource = "firewallManaged";
 
 /** Reads the events of managed rules or, with the source `waf`, of the previous ones. */
 export async function zoneEvents(
   ctx: Context,
   zoneId: string,
   withFields: boolean,
-  source: EventSource = MANAGED,
+  source?: EventSource,
 ): Promise<ZoneEvents> {
   const batchOf = <T>(key: string, load: Load<T>): Batches<T> =>
     ctx.once(`firewall events ${key}`, () => new Batches(load));
@@ -124,7 +123,7 @@ export async function eventsOfZones(
     }
     const found = new Map<string, ZoneEvents>(zones.map((zone) => [zone, { unknown: NOTHING }]));
     for (const { dataset, zones: some } of alike.values()) {
-      const wanted = { dataset, withFields: false, source: MANAGED };
+      const wanted = { dataset, withFields: false };
       for (const [zone, events] of await eventsOf(ctx, OF_COMMAND, some, wanted)) found.set(zone, events);
     }
     return found;
@@ -142,7 +141,7 @@ export async function eventsOfDays(
 ): Promise<DaysOfEvents | Unknown> {
   try {
     const dataset = (await datasetsOf(ctx, OF_COMMAND, [zoneId], days * 24)).get(zoneId);
-    if (dataset === undefined) return { unknown: NOTHING };
+    if (dataset === undefined || dataset.span < HOUR_MS) return { unknown: NOTHING };
     const kept = Math.floor(dataset.reach / DAY_MS);
     if (kept < days)
       return { unknown: `Cloudflare keeps them for ${pluralize(kept, "whole day")}, not for ${days}` };
@@ -153,7 +152,7 @@ export async function eventsOfDays(
       // The oldest first, because they expire.
       for (let start = from; start < now; start += dataset.span) {
         const end = Math.min(now, start + dataset.span - 1);
-        const wanted: Wanted = { dataset: { ...dataset, span: end - start }, withFields, source: MANAGED };
+        const wanted = { dataset: { ...dataset, span: end - start }, withFields };
         const part = (await eventsOf(ctx, OF_COMMAND, [zoneId], wanted, end)).get(zoneId);
         if (part === undefined) throw new UnansweredError(NOTHING);
         parts.push(part);
@@ -272,7 +271,8 @@ const LIMITS = `query ($zones: [string!]) {
 interface Wanted {
   readonly dataset: Dataset;
   readonly withFields: boolean;
-  readonly source: EventSource;
+  /** Managed rules by default. */
+  readonly source?: EventSource | undefined;
 }
 
 /**
@@ -288,7 +288,7 @@ function eventsQuery({ dataset: { isGrouped, maxPageSize }, withFields, source }
   viewer { zones(filter: { zoneTag_in: $zones }) {
     zoneTag
     events: ${dataset}(
-      filter: { datetime_geq: $from, datetime_leq: $to, source: "${source}" }
+      filter: { datetime_geq: $from, datetime_leq: $to, source: "${source ?? "firewallManaged"}" }
       limit: ${maxPageSize}
       orderBy: [${order}]
     ) { ${selected} }
