@@ -40,7 +40,7 @@ function programOf(api: LocalApi, declarations: readonly Declaration[]): string 
 
 /** The digest that a run shows for the last step of a zone. */
 function digestIn({ text }: RunResult, zone: string): string {
-  const shown = text.slice(text.lastIndexOf(`zone ${zone}:`));
+  const shown = text.slice(text.lastIndexOf(`zone ${zone}: eligible`));
   const digest = /to finish: target: "finished", confirm: "([0-9a-f]{64})"/.exec(shown)?.[1];
   if (digest === undefined) throw new Error(`no digest of zone ${zone} in\n${text}`);
   return digest;
@@ -109,7 +109,9 @@ describe("migrations of seven zones", () => {
 
         // 3. Confirmed with what was shown: straight to the end, through validation, and nothing for who is there.
         const shown = /to validate .*target: "validation", confirm: "([0-9a-f]{64})"/;
-        const enterprise = first.text.slice(first.text.lastIndexOf(`zone ${zones.migrateEnterprise}:`));
+        const enterprise = first.text.slice(
+          first.text.lastIndexOf(`zone ${zones.migrateEnterprise}: eligible`),
+        );
         const validated: Declaration[] = [
           { zone: "migratePro", plan: "pro", target: "finished", confirm: digestIn(first, zones.migratePro) },
           {
