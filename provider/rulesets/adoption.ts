@@ -201,7 +201,7 @@ export function adoptionOf(
   const object = `rule ${id}${title} in ${scopeName(scopeOf(declared))}`;
   const kept = keepHint(changesIn(ctx, declared, found)).trimEnd();
   const more = {
-    left: "The rule already has the declared ref: an interrupted update of this resource left it behind, or the resource was moved without an alias.",
+    left: "The rule already has the declared ref: an interrupted update of this resource left it behind, the resource was moved without an alias, or it's being replaced. A replacement with deleteBeforeReplace deletes the rule first.",
     predecessor: `The rule has the ref ${JSON.stringify(ref)}, which no resource of this program uses. It keeps its ID and gets the new ref.`,
     others: kept,
   }[from];

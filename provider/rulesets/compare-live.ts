@@ -48,7 +48,10 @@ export async function compareLive(
       weaker: shown(weaker),
       stronger: shown(stronger),
       digest,
-      moved: movesNothing(compared) ? [] : course && effectsOfMove(ctx, compared, course),
+      moved:
+        movesNothing(compared) && existing === undefined
+          ? []
+          : course && effectsOfMove(ctx, compared, placeAgain(compared, course)),
       behind: course && rulesetsBehind(course),
     }),
     // Events are read by zone.
@@ -115,6 +118,10 @@ function courseOf(compared: LiveComparison): Course | undefined {
   const after = place === undefined ? before : indexAmong(others, place, front, before);
   return { others, before, after };
 }
+
+/** Returns where a create puts the rule. Without a position, it goes last if it's deleted first. */
+const placeAgain = (compared: LiveComparison, course: Course): Course =>
+  movesNothing(compared) ? { ...course, after: course.others.length } : course;
 
 /** Lists the rulesets that other rules deploy behind the rule after the update. Undefined if there are too many. */
 function rulesetsBehind({ others, after }: Course): readonly string[] | undefined {

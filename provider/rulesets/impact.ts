@@ -17,7 +17,8 @@ export interface ComparedRules {
   readonly stronger: readonly string[];
   /**
    * What moving the deployment changes: skip rules that will now apply to it, and other deployments that its exceptions
-   * will now apply to. Absent if unknown.
+   * will now apply to. For an existing rule without a declared position, what creating it again at the end changes.
+   * Absent if unknown.
    */
   readonly moved?: readonly string[];
   /**

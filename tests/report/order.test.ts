@@ -182,6 +182,113 @@ describe("on a zone,", () => {
     ]);
   });
 
+  /** A step as its preview shows it, also as a replacement, which the engine checks as a new resource. */
+  const stepTo = async (
+    name: string,
+    next: JsonObject,
+    recorded: Recorded,
+    op: "update" | "same" | "replace" = "update",
+  ): Promise<MadeStep> => {
+    const { inputs } = await new Operation(api).preview(TYPE, next, op === "replace" ? undefined : recorded);
+    const state = { id: `${api.zones.empty}/${String(recorded.outputs["ruleId"])}` };
+    return stepOf(op, TYPE, name, { old: recorded.inputs, outputs: recorded.outputs, new: inputs, state });
+  };
+
+  test.each<[string, unknown, unknown]>([
+    ["to last, behind its whole ruleset's exception", "last", { rulesets: [MANAGED.ruleset] }],
+    ["to last, behind an exception for one rule", "last", { rules: { [MANAGED.ruleset]: ["100502"] } }],
+    ["to after the exception's rule", { after: "owasp" }, "all"],
+  ])(
+    "an exception is reported if what it newly skips moves in the same plan %s",
+    async (_, position, skip) => {
+      const managed = await new Operation(api).up(TYPE, declare("managed", MANAGED));
+      const health = { expression: 'http.request.uri.path eq "/health"', skip: "this" };
+      const owasp = declare("owasp", { ...OWASP, exceptions: [health] });
+      const recorded = await new Operation(api).up(TYPE, owasp);
+      const moves = await stepTo("managed", declare("managed", { ...MANAGED, position }), managed);
+      const skips = { ...owasp, exceptions: [health, { expression: "true", skip }] };
+      expect(dangersOf(moves, await stepTo("owasp", owasp, recorded, "same"))).toEqual([]);
+      expect(dangersOf(moves, await stepTo("owasp", { ...owasp, description: "d" }, recorded))).toEqual([]);
+      const dangers = dangersOf(moves, await stepTo("owasp", skips, recorded));
+      expect(dangers.filter((text) => text.startsWith("managed:"))).toEqual([
+        expect.stringContaining(
+          'managed: "Cloudflare Managed Ruleset" may come after an exception of "Cloudflare OWASP Core Ruleset": true skips ',
+        ),
+      ]);
+    },
+  );
+
+  test("an unchanged exception that already skips a ruleset by name isn't reported if that moves again", async () => {
+    const skip = { rulesets: [MANAGED.ruleset] };
+    const owasp = declare("owasp", { ...OWASP, exceptions: [{ expression: API_PATH, skip }] });
+    const recorded = await new Operation(api).up(TYPE, owasp);
+    const managed = await new Operation(api).up(TYPE, declare("managed", MANAGED));
+    const last = declare("managed", { ...MANAGED, position: "last" });
+    const described = await stepTo("owasp", { ...owasp, description: "d" }, recorded);
+    expect(dangersOf(await stepTo("managed", last, managed), described)).toEqual([]);
+  });
+
+  describe("a rule that's replaced in place", () => {
+    const replaced = async (
+      exceptions: readonly JsonObject[],
+      more: JsonObject = {},
+    ): Promise<{ steps: MadeStep[]; managed: Recorded; declared: JsonObject }> => {
+      const declared = declare("edgeguard/site/dev/managed", { ...MANAGED, ...more });
+      const managed = await new Operation(api).up(TYPE, declared);
+      const owasp = declare("owasp", { ...OWASP, exceptions });
+      const recorded = await new Operation(api).up(TYPE, owasp);
+      const kept = await stepTo("owasp", owasp, recorded, "same");
+      return { steps: [await stepTo("managed", declared, managed, "replace"), kept], managed, declared };
+    };
+    const skipsManaged = { expression: "true", skip: { rulesets: [MANAGED.ruleset] } };
+    const adoptions = (...steps: readonly MadeStep[]): string[] =>
+      report(planJson(...steps), "markdown").text.match(/^Adopts .*$/gm) ?? [];
+    const AGAIN =
+      'managed: "Cloudflare Managed Ruleset" may be deleted and created again: skip rule "owasp/exception/1" (true) will apply to this rule';
+
+    test("is reported if it's created again behind an exception", async () => {
+      const { steps } = await replaced([skipsManaged]);
+      expect(dangersOf(...steps)).toEqual([AGAIN]);
+      expect(adoptions(...steps)).toEqual([
+        expect.stringMatching(/which matches the program, unless deleteBeforeReplace deletes it first\.$/),
+      ]);
+    });
+
+    test.each<[string, JsonObject[], JsonObject]>([
+      ["no exception reaches it", [{ expression: "true", skip: "this" }], {}],
+      ["it's the first rule again", [skipsManaged], { position: "first" }],
+    ])("is no danger if %s", async (_, exceptions, more) => {
+      expect(dangersOf(...(await replaced(exceptions, more)).steps)).toEqual([]);
+    });
+
+    test("is reported unless the plan shows that the new rule is created first", async () => {
+      const { steps, managed } = await replaced([skipsManaged]);
+      const [step, kept] = steps;
+      if (step === undefined || kept === undefined) throw new Error("no steps");
+      const created = { ...step, op: "create-replacement" };
+      const gone = { ...deleted(TYPE, "managed", managed.inputs, managed.outputs), op: "delete-replaced" };
+      expect(dangersOf(created, step, gone, kept)).toEqual([]);
+      expect(adoptions(created, step, gone, kept)).toEqual([
+        expect.stringMatching(/which matches the program\.$/),
+      ]);
+      expect(dangersOf(gone, step, created, kept)).toEqual([AGAIN]);
+      expect(adoptions(gone, step, created, kept)).toEqual([]);
+    });
+
+    test.each([
+      ["stays where it is if it's created first", false, ["managed", "owasp/exception/1", "owasp"]],
+      ["goes last if it's deleted first", true, ["owasp/exception/1", "owasp", "managed"]],
+    ])("%s", async (_, deleteFirst, refs) => {
+      const { managed, declared } = await replaced([skipsManaged]);
+      const op = new Operation(api);
+      const { inputs } = await op.preview(TYPE, declared);
+      if (deleteFirst) await op.destroy(TYPE, managed);
+      await op.create(TYPE, inputs);
+      if (!deleteFirst) await op.destroy(TYPE, managed);
+      expect((await order()).map((ref) => ref.replace("edgeguard/site/dev/", ""))).toEqual(refs);
+    });
+  });
+
   test("a rule stays where it is if its neighbor only gets another ref", async () => {
     const up = (declared: JsonObject, recorded?: Recorded): Promise<Recorded> =>
       new Operation(api).up(TYPE, declared, recorded);

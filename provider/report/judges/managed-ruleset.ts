@@ -11,7 +11,7 @@ import { entryPoint, type Overrides } from "../../rulesets/wire";
 import { omitAbsent, pick, sameJson } from "../../basics/json";
 import { joined, say, someOf, words, type Phrase } from "../phrase";
 import type { Plan } from "../plan";
-import { isDeleted, oncePerPlan, viewOf } from "../sections/section";
+import { isDeleted, mayDeleteFirst, oncePerPlan, viewOf } from "../sections/section";
 import { modeOf, nameOf, skipWords } from "../sections/managed-ruleset";
 import { asObject, cell, asList, asText, formatValue } from "../values";
 import { selectsNoLess, selectsNothing } from "./requests";
@@ -155,6 +155,12 @@ const movedPosition: Comparison = (change) => {
   return lines.map((line) => say`${nameOf(after)} moves: ${words(line)}`);
 };
 
+/** Finds what a replaced rule's place may change. If it's deleted first, it's created again there, and otherwise kept. */
+const createdAgain = whileEnabled((_, after, change) => {
+  const lines = comparedIn(change, "moved") ?? ["exceptions may apply to more rules"];
+  return lines.map((line) => say`${nameOf(after)} may be deleted and created again: ${words(line)}`);
+});
+
 /** Finds exceptions that skip more rules, in their own ruleset or in later ones, which other programs may have. */
 const moreExceptions: Comparison = (change) => {
   const { before, after } = change;
@@ -241,11 +247,14 @@ export const managed = judgesFor(traits, COMPARISONS, {
   stopsActing: (change, { old, plan }) =>
     stopped(change).map((sentence) => withRemaining(sentence, change.before ?? old, plan)),
   // A rule also moves together with another rule of the zone.
-  position: (change, { step, plan }) => {
+  position: (change, view) => {
+    const { step, old, plan } = view;
     const { before, after } = change;
     const all = orderAfter(plan);
     const own = deploymentOf(change, step, all);
-    const alone = own?.place === "stays" ? [] : movedPosition(change);
+    const again = before === old && mayDeleteFirst(view) ? createdAgain(change) : [];
+    const moved = own?.place === "stays" ? [] : movedPosition(change);
+    const alone = moved.length > 0 ? moved : again;
     if (own === undefined || before === undefined || after === undefined) return alone;
     if (own.place === "open" && own.isCompared)
       return alone.length > 0

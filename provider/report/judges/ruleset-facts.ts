@@ -65,8 +65,10 @@ export function skipsNoMoreRequests(
   [one, next]: readonly [Exception, Side],
   [known, old]: readonly [Exception, Side],
 ): boolean {
+  // A plan shows the IDs of the rulesets that an exception names only as recorded by the last update.
+  const named = { ...next, outputs: { ...old.outputs, ...next.outputs } };
   return (
-    reachesNoMore(reachOf(one["skip"], next), reachOf(known["skip"], old)) &&
+    reachesNoMore(reachOf(one["skip"], named), reachOf(known["skip"], old)) &&
     selectsNoLess(known["expression"], one["expression"])
   );
 }

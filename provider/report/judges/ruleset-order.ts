@@ -2,7 +2,7 @@ import { position as positionShape, type Position } from "../../rulesets/argumen
 import { asList, asObject, asText, cell } from "../values";
 import { say, type Phrase } from "../phrase";
 import type { Plan, Step } from "../plan";
-import { adoptedBy, isDeleted, isReplaced, viewOf, type StepView } from "../sections/section";
+import { adoptedBy, isDeleted, isReplaced, mayDeleteFirst, viewOf, type StepView } from "../sections/section";
 import { nameOf, skipWords } from "../sections/managed-ruleset";
 import { mayReach, skipsNoMoreRequests, type Exception } from "./ruleset-facts";
 import { isHidden, isUnchanged, type Change, type Side } from "./sides";
@@ -36,7 +36,7 @@ export function deploymentsAfter(plan: Plan, leaves: (old: Side) => Side | undef
     const { step, old, new: next } = view;
     const after = isDeleted(step) ? (old.retained ? old : leaves(old)) : next;
     if (after === undefined) return [];
-    const isCompared = !isDeleted(step) && !isAdded(view);
+    const isCompared = !isDeleted(step) && (!isAdded(view) || view.impact.members["compared"] !== undefined);
     return [{ step, before: step.old, after, place: placeOf(view, after, all), isCompared }];
   });
 }
@@ -54,12 +54,16 @@ function placeOf(view: StepView, after: Side, all: readonly StepView[]): Place {
   return position === undefined || isOpen ? "open" : position;
 }
 
-/** Whether the step adds a rule or gives it another position. */
+/** Whether the step adds a rule, may create it again or gives it another position. */
 function moves(view: StepView, all: readonly StepView[]): boolean {
   const { step, old, new: next } = view;
   if (isDeleted(step) || step.op === "import") return false;
   const [was, is] = [old.inputs["position"], next.inputs["position"]];
-  return isAdded(view) || (is !== undefined && !isUnchanged(was, is) && !isRenamed(was, is, all));
+  return (
+    isAdded(view) ||
+    mayDeleteFirst(view) ||
+    (is !== undefined && !isUnchanged(was, is) && !isRenamed(was, is, all))
+  );
 }
 
 const isAdded = (view: StepView): boolean =>
@@ -108,10 +112,12 @@ export function newlySkipped(own: Deployment, all: readonly Deployment[]): reado
   if (place === "stays") return [];
   return all
     .filter((other) => other !== own && isInSameList(other.after, after))
-    .filter((other) => other.place !== "stays" || !own.isCompared)
     .filter((other) => !isAhead(own, other))
     .flatMap((other) => {
       const given = other.after.inputs["exceptions"];
+      // The preview compared the rule with the exceptions that are there now, but not with those that the plan adds.
+      const isSeen = own.isCompared && other.place === "stays";
+      if (isSeen && other.step.op === "same") return [];
       if (isHidden(given))
         return [
           say`${nameOf(after)} may come after exceptions of ${nameOf(other.after)} that the plan doesn't show`,
@@ -119,6 +125,7 @@ export function newlySkipped(own: Deployment, all: readonly Deployment[]): reado
       return asList(given)
         .map(asObject)
         .filter((one) => mayReach(one, other.after, after) && !wasSkipped(one, other, own))
+        .filter((one) => !isSeen || !hadException(one, other))
         .map(
           (one) =>
             say`${nameOf(after)} may come after an exception of ${nameOf(other.after)}: ${cell(one["expression"], 300)} skips ${skipWords(one["skip"])}`,
@@ -144,16 +151,19 @@ function isAhead(own: Deployment, other: Deployment): boolean {
 }
 
 /** Whether the declared positions already put the deployment after an exception that skipped the same. */
-function wasSkipped(exception: Exception, { before: holder, after }: Deployment, own: Deployment): boolean {
+function wasSkipped(exception: Exception, other: Deployment, own: Deployment): boolean {
+  const { before: holder } = other;
   if (holder === undefined || own.before === undefined) return false;
   const [place, holderPlace] = [positionOf(own.before), positionOf(holder)];
   const isBehind =
     (typeof place === "object" && "after" in place && isNamedIn(place, [holder])) ||
     (typeof holderPlace === "object" && "before" in holderPlace && isNamedIn(holderPlace, [own.before]));
-  return (
-    isBehind &&
-    asList(holder.inputs["exceptions"])
-      .map(asObject)
-      .some((known) => skipsNoMoreRequests([exception, after], [known, holder]))
-  );
+  return isBehind && hadException(exception, other);
 }
+
+/** Whether the holder already had an exception that skipped the same. */
+const hadException = (exception: Exception, { before: holder, after }: Deployment): boolean =>
+  holder !== undefined &&
+  asList(holder.inputs["exceptions"])
+    .map(asObject)
+    .some((known) => skipsNoMoreRequests([exception, after], [known, holder]));

@@ -5,7 +5,7 @@ import type { Block } from "../model";
 import { joined, say, value, words, type Phrase } from "../phrase";
 import { IMPACT } from "../../runtime/impact";
 import { impactOf, type Impact } from "../impact";
-import type { Plan, Sides, Step } from "../plan";
+import type { Operation, Plan, Sides, Step } from "../plan";
 import { asObject, differences, formatValue } from "../values";
 
 /** Writes the section on one kind of resource. */
@@ -72,6 +72,22 @@ const REPLACEMENTS: readonly string[] = ["replace", "create-replacement", "impor
 
 /** Whether the object is replaced, also if the plan shows only an update, because it doesn't know where to. */
 export const isReplaced = (all: StepView): boolean => REPLACEMENTS.includes(all.step.op) || mayMove(all);
+
+/** Lists the operations on the resource, in their order. */
+const stepsOf = ({ step, plan }: StepView): readonly Operation[] =>
+  plan.steps.filter(({ urn }) => urn === step.urn).map(({ op }) => op);
+
+/**
+ * Whether the old object may be deleted before the new one is created, as with `deleteBeforeReplace`. A plan shows the
+ * order only with `--show-replacement-steps`.
+ */
+export function mayDeleteFirst(all: StepView): boolean {
+  const ops = stepsOf(all);
+  const created = ops.indexOf("create-replacement");
+  return (
+    losesObject(all) && !isDeleted(all.step) && (created < 0 || ops.indexOf("delete-replaced") < created)
+  );
+}
 
 /** Arguments that replace an object by one elsewhere. While one is unknown, a preview shows an update. */
 const PLACES = ["zoneId", "accountId", "namespaceId"];
@@ -242,14 +258,18 @@ export function commonBlocks(all: StepView): readonly Block[] {
  * object, because the other tables compare against the replaced one.
  */
 function adoption(all: StepView): readonly Block[] {
-  const { new: next } = all;
+  const { old, new: next } = all;
   const existing = adoptedBy(all);
   if (existing === undefined) return [];
   const { object, onDestroy, changes } = asObject(next.inputs[ADOPTED]);
+  const isOwn = String(object).split(" ").includes(String(old.id).replace(/^.*\//, ""));
+  const isOpen = isOwn && mayDeleteFirst(all);
+  if (isOpen && stepsOf(all).includes("delete-replaced")) return [];
+  const unless = isOpen ? ", unless deleteBeforeReplace deletes it first" : "";
   const does =
     changes === undefined
-      ? say`Adopts the existing ${formatValue(object, 300)}, which matches the program.`
-      : say`Adopts the existing ${formatValue(object, 300)} and changes it.`;
+      ? say`Adopts the existing ${formatValue(object, 300)}, which matches the program${words(unless)}.`
+      : say`Adopts the existing ${formatValue(object, 300)} and changes it${words(unless)}.`;
   const rows = isReplaced(all) ? differences(existing.inputs, next.inputs, [ADOPTED, IMPACT]) : [];
   return [
     textBlock(does),
