@@ -22,6 +22,8 @@ export interface Impact {
   readonly seen: ReadonlySet<string>;
   /** Why it didn't look at the rest. */
   readonly skipped: readonly string[];
+  /** A keyed digest of the secret arguments. Undefined if no preview with a credential knew them. */
+  readonly secrets?: string | undefined;
   /** Members of the existing object that no argument sets. */
   readonly unmanaged?: JsonObject | undefined;
   /** The members of the resource's type, all of them valid. */
@@ -41,13 +43,18 @@ export function impactOf({ kind, op, old, new: next }: Step): Impact {
   const isReplaced = op === "replace" || op === "create-replacement";
   const before = isReplaced ? 0 : (recordIn(kind, old)?.revision ?? 0);
   if (record?.operation !== "check" || record.revision <= before) return NONE;
-  const { seen, skipped = [], unmanaged, members } = record;
-  return { seen: new Set(seen), skipped, unmanaged, members };
+  const { seen, skipped = [], secrets, unmanaged, members } = record;
+  return { seen: new Set(seen), skipped, secrets, unmanaged, members };
 }
 
 /** Returns the members of the record that the last update left in the state. */
 export function recordedImpact(kind: string | undefined, side: Sides | undefined): JsonObject {
   return readRecord(side?.outputs, ownMember(SHAPES, kind ?? ""))?.members ?? {};
+}
+
+/** Returns the keyed digest of the secret arguments that the last update left in the state. */
+export function recordedSecrets(side: Sides): string | undefined {
+  return readRecord(side.outputs)?.secrets;
 }
 
 /** Returns what a refresh found out, besides drift. */

@@ -104,6 +104,8 @@ export interface Sides {
   /** The inputs without the serialized provider. Secrets are shown as `[secret]`. */
   readonly inputs: JsonObject;
   readonly outputs: JsonObject;
+  /** The arguments that the program made secret. */
+  readonly secrets: readonly string[];
   /** The URNs of the resources that each input comes from. */
   readonly sources: Readonly<Record<string, readonly string[]>>;
   /** Whether the update that wrote this side didn't finish. */
@@ -240,6 +242,7 @@ function sides(recorded: z.output<typeof state> | null | undefined): Sides | und
     retained: recorded.retainOnDelete ?? false,
     inputs: withoutInternals(recorded.inputs),
     outputs: withoutInternals(recorded.outputs),
+    secrets: namesOfSecrets(recorded.inputs ?? {}),
     sources: Object.fromEntries(
       Object.entries(recorded.propertyDependencies ?? {}).map(([name, urns]) => [name, urns ?? []]),
     ),

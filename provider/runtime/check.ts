@@ -187,13 +187,14 @@ class Collected {
   ): Promise<{ readonly members: JsonObject; readonly record: JsonObject }> {
     const members: Record<string, unknown> = { ...this.unmanaged.outputs(inputs) };
     const secrets = pick(inputs, hidden);
+    const areKnown = Object.keys(secrets).length > 0 && !hasUnknown(secrets);
     for (const each of this.#found) Object.assign(members, typeof each === "function" ? await each() : each);
     const record = omit({
       operation: "check",
       revision: revisionOf(olds) + 1,
       seen: [...this.#seen].sort(),
       skipped: this.skipped.length === 0 ? undefined : [...new Set(this.skipped)],
-      secrets: Object.keys(secrets).length === 0 ? undefined : host.keyedDigest(secrets),
+      secrets: areKnown ? host.keyedDigest(secrets) : undefined,
       ...members,
     });
     return { members, record };

@@ -175,6 +175,8 @@ describe("a secret argument", () => {
     expect(elsewhere.secrets).not.toBe(impact.secrets);
     expect(await of(CANARY, { "edgeguard:apiToken": "" })).not.toHaveProperty("secrets");
     expect(await impactOf("PageShieldPolicy", policy())).not.toHaveProperty("secrets");
+    const unknown = { ...policy(), value: UNKNOWN, __secrets: ["value"] };
+    expect(await impactOf("PageShieldPolicy", unknown)).not.toHaveProperty("secrets");
   });
 
   test("hides the names that come from it, and their digest is keyed by the credential", async () => {

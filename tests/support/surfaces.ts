@@ -70,6 +70,7 @@ class SdkProject extends PluginProject {
  * methods, so programs do without `bindingSnippet`.
  */
 const ON_SDK = `
+const { Output } = require("@pulumi/pulumi");
 const sdk = require("./sdk");
 module.exports = {
   ...require("pulumi-edgeguard"),
@@ -82,7 +83,8 @@ module.exports = {
   LogpushJob: class extends sdk.LogpushJob {
     constructor(name, { destination, filter, ...args }, options) {
       const where = destination === undefined ? {} : { destinationConf: destination };
-      const lines = filter === undefined ? {} : { filter: typeof filter === "object" ? JSON.stringify(filter) : filter };
+      const isText = typeof filter === "string" || Output.isInstance(filter);
+      const lines = filter === undefined ? {} : { filter: isText ? filter : JSON.stringify(filter) };
       super(name, { ...args, ...where, ...lines }, options);
     }
   },

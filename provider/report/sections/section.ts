@@ -34,6 +34,7 @@ export const NOTHING: Sides = {
   retained: false,
   inputs: {},
   outputs: {},
+  secrets: [],
   sources: {},
   isUnfinished: false,
 };
