@@ -93,7 +93,10 @@ export async function zoneEvents(
   source?: EventSource,
 ): Promise<ZoneEvents> {
   const batchOf = <T>(key: string, load: Load<T>): Batches<T> =>
-    ctx.once(`firewall events ${key}`, () => new Batches(load));
+    ctx.once(
+      `firewall events ${key}`,
+      () => new Batches(load, () => sentBy(ctx).count >= OF_PREVIEW.queries),
+    );
   try {
     const dataset = await batchOf("limits", (zones) => datasetsOf(ctx, OF_PREVIEW, zones)).read(zoneId);
     if (dataset === undefined) return { unknown: NOTHING };
@@ -180,7 +183,11 @@ class Batches<T> {
   #batch: { readonly zoneIds: string[]; readonly found: Promise<ReadonlyMap<string, T>> } | undefined;
   readonly #read = new Map<string, Promise<T | undefined>>();
 
-  constructor(readonly load: Load<T>) {}
+  /** @param isSpent whether loading will fail, so that nothing waits for more zones. */
+  constructor(
+    readonly load: Load<T>,
+    readonly isSpent: () => boolean,
+  ) {}
 
   read(zoneId: string): Promise<T | undefined> {
     const read = this.#read.get(zoneId) ?? this.#join(zoneId);
@@ -199,7 +206,7 @@ class Batches<T> {
   }
 
   async #soon(zoneIds: readonly string[]): Promise<ReadonlyMap<string, T>> {
-    await setTimeout(GATHERING_MS);
+    if (!this.isSpent()) await setTimeout(GATHERING_MS);
     if (this.#batch?.zoneIds === zoneIds) this.#batch = undefined;
     return await this.load(zoneIds);
   }
@@ -354,6 +361,9 @@ const refusal = z.object({
     .min(1),
 });
 
+/** Counts the queries of this operation. */
+const sentBy = (ctx: Context): { count: number } => ctx.once("firewall events queries", () => ({ count: 0 }));
+
 /** Sends one query, and returns what it says about each zone. What Cloudflare says about an error isn't printed. */
 async function ask<T>(
   ctx: Context,
@@ -362,7 +372,7 @@ async function ask<T>(
   variables: object,
   zone: z.ZodType<T>,
 ): Promise<T[]> {
-  const sent = ctx.once("firewall events queries", () => ({ count: 0 }));
+  const sent = sentBy(ctx);
   sent.count += 1;
   if (sent.count > queries) throw new UnansweredError("this operation has asked about enough zones");
   const given = await Promise.race([inTime(), sending()]);
