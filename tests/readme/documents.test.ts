@@ -81,6 +81,7 @@ const COMMANDS: Readonly<Record<string, readonly unknown[]>> = {
     [expect.stringMatching(/^pulumi package add /)], // tests/plugin
     [expect.stringMatching(/^npx .* import .* --for plugin --language yaml /)], // tests/import
     [expect.stringMatching(/^pulumi import edgeguard:index:PageShieldPolicy /)], // tests/plugin
+    [expect.stringMatching(/^pulumi do --package .* edgeguard:index:LogpushJob list /)], // tests/plugin
   ],
   "docs/guides/pipelines.md": [REPORT, DRIFT],
   "docs/guides/rules-logs-kv.md": [
