@@ -1,5 +1,6 @@
 import { omitAbsent } from "../basics/json";
 import type { EffectiveRule } from "../rulesets/effective";
+import { total } from "../rulesets/traffic";
 import { eventsOfZones, MOST_ZONES, type RuleEvents, type ZoneEvents } from "../rulesets/traffic-events";
 import type { Host } from "../runtime/host";
 import { rightFor } from "./cells";
@@ -35,14 +36,9 @@ export function eventsCell(
       ? { notReadable: "right", what: rightFor("/graphql") }
       : { notReadable: "failed", what: `firewall events: ${found.unknown}` };
   const { hours, isCut, events } = found;
-  const counted = (wanted: (event: RuleEvents) => boolean): number =>
-    sum(events.filter(wanted).map(({ count }) => count));
-  const onLog = byRule(
-    events.filter(({ ruleId, action }) => action === "log" && rules.get(ruleId)?.action === "log"),
-    rules,
-  );
-  const [top] = byRule(events, rules);
-  const [most] = onLog;
+  const counted = (wanted: (event: RuleEvents) => boolean): number => total(events.filter(wanted));
+  const logged = events.filter(({ ruleId, action }) => [action, rules.get(ruleId)?.action].every(isLog));
+  const [[top], onLog] = [byRule(events, rules), byRule(logged, rules)];
   return omitAbsent({
     hours,
     blocked: counted(({ action }) => action === "block"),
@@ -51,7 +47,7 @@ export function eventsCell(
     isSampled: events.some(({ interval }) => interval > 1) ? (true as const) : undefined,
     isCut: isCut ? (true as const) : undefined,
     top,
-    onLog: most && { rules: onLog.length, events: sum(onLog.map((each) => each.events)), top: most },
+    onLog: onLog[0] && { rules: onLog.length, events: total(logged), top: onLog[0] },
   });
 }
 
@@ -62,10 +58,10 @@ function byRule(events: readonly RuleEvents[], rules: ReadonlyMap<string, Effect
   const ids = [...new Set(events.map(({ ruleId }) => ruleId))].filter((id) => id !== "");
   return ids
     .map((ruleId) => {
-      const own = events.filter((event) => event.ruleId === ruleId).map(({ count }) => count);
-      return omitAbsent({ ruleId, description: rules.get(ruleId)?.description, events: sum(own) });
+      const own = events.filter((event) => event.ruleId === ruleId);
+      return omitAbsent({ ruleId, description: rules.get(ruleId)?.description, events: total(own) });
     })
     .sort((a, b) => b.events - a.events || (a.ruleId < b.ruleId ? -1 : 1));
 }
 
-const sum = (counts: readonly number[]): number => counts.reduce((all, count) => all + count, 0);
+const isLog = (action: string | undefined): boolean => action === "log";
