@@ -427,7 +427,9 @@ export const managedRulesetOverride = defineResource({
   async list({ ctx, scope }) {
     const found = await Promise.all(PHASES.map((phase) => readEntryPoint(ctx, { ...scope, phase })));
     const rules = found.flatMap((each) => each?.rules ?? []);
-    return rules.flatMap(({ id, description: name, deploys }) => (deploys === undefined ? [] : [{ id, name }]));
+    return rules.flatMap(({ id, description: name, deploys }) =>
+      deploys === undefined ? [] : [{ id, name }],
+    );
   },
 
   async update({ ctx, state, args, inputs }) {
