@@ -72,6 +72,19 @@ function withoutColors(text: string): string {
   return text.replace(/\u001b\[[0-9;]*m|<\{%[^%]*%\}>/g, "");
 }
 
+/**
+ * Makes an error of what Pulumi's YAML host writes to stderr about a program that it can't run. Only for a preview in which
+ * no program registered a resource: others may write the like.
+ */
+export function withHostErrors(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
+  const isWritten = ({ severity, urn, text }: Diagnostic): boolean =>
+    severity === "info#err" && urn === undefined && !text.startsWith(OWN);
+  const written = diagnostics.filter(isWritten);
+  if (!written.some(({ text }) => text.startsWith("Error: "))) return diagnostics;
+  const text = written.map((each) => each.text.replace(/^Error: /, "")).join("\n");
+  return [...diagnostics.filter((each) => !isWritten(each)), { severity: "error", urn: undefined, text }];
+}
+
 /** Returns this package's warnings, without their prefix. */
 export function ownWarnings(diagnostics: readonly Diagnostic[]): string[] {
   return diagnostics

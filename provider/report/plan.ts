@@ -6,7 +6,7 @@ import { HIDDEN } from "../runtime/hidden";
 import { WIRE_SECRET } from "../runtime/engine-values";
 import { namesOfSecrets } from "../runtime/secrets";
 import { partsOfUrn } from "../runtime/urn";
-import { messagesOf, type Diagnostic } from "./diagnostics";
+import { messagesOf, withHostErrors, type Diagnostic } from "./diagnostics";
 import { SECRET, truncate } from "./values";
 
 /** The operations that steps can have in `pulumi preview --json`. */
@@ -159,9 +159,11 @@ export function readPlan(text: string): Plan {
   const given = data.steps ?? [];
   const steps = given.filter((step) => !isPendingDelete(step)).map(stepOf);
   const pendingDeletes = given.filter((step) => isPendingDelete(step) && step.op !== "refresh").map(stepOf);
-  const diagnostics = withoutSecretsOf(data, messagesOf(data.diagnostics ?? []));
+  const said = withoutSecretsOf(data, messagesOf(data.diagnostics ?? []));
+  const hasRun = steps.some(({ type, op }) => type !== STACK && !REFRESH_OPERATIONS.includes(op));
+  const diagnostics = hasRun ? said : withHostErrors(said);
   const failed = diagnostics.some(({ severity }) => severity === "error");
-  const roots = steps.filter(({ type }) => type === "pulumi:pulumi:Stack").map(({ op }) => op);
+  const roots = steps.filter(({ type }) => type === STACK).map(({ op }) => op);
   if (!failed && roots.length > 0 && roots.every((op) => op === "refresh")) {
     throw new PlanError(
       "this is the plan of a `pulumi refresh`, or was made without --show-sames, so it doesn't show what the refresh found. Use `pulumi preview --refresh --json --show-sames`.",
@@ -180,6 +182,8 @@ export function readPlan(text: string): Plan {
     maybeCorrupt: data.maybeCorrupt ?? false,
   };
 }
+
+const STACK = "pulumi:pulumi:Stack";
 
 const NO_PLAN = "this isn't a plan from `pulumi preview --json`";
 

@@ -334,6 +334,26 @@ describe("in the drift report on unusual plans", () => {
     });
   });
 
+  test("a YAML program that can't run is a failed preview, and nothing counts as deleted", () => {
+    const stack = { op: "same", urn: "urn:pulumi:dev::edge::pulumi:pulumi:Stack::edge-dev" };
+    const old = { title: "catalog" };
+    const refresh = stepOf("refresh", "KvNamespace", "a", { old, new: old });
+    const line = (message: string): JsonObject => ({ message: `${message}\n\n`, severity: "info#err" });
+    const told = [
+      line("\u001b[31mError\u001b[0m: edgeguard:index:KvNamespace is not assignable from {titel: string}"),
+      line("  titel: Property does not exist"),
+    ];
+    const failed = JSON.stringify({ steps: [stack, refresh], diagnostics: told });
+    const text =
+      "edgeguard:index:KvNamespace is not assignable from {titel: string}\ntitel: Property does not exist";
+    expect(driftIn(failed)).toMatchObject({ resources: [], errors: [{ text }] });
+    const plan = JSON.stringify({ steps: [stack], diagnostics: told });
+    expect(reportOn([{ name: "plan", text: plan }])).toMatchObject({ failed: true });
+    // A program that prints the like, but runs.
+    const ran = JSON.stringify({ steps: [stack, stepOf("same", "KvNamespace", "a", { old, new: old })], diagnostics: told });
+    expect(reportOn([{ name: "plan", text: ran }])).toMatchObject({ failed: false });
+  });
+
   test("an object that the program only reads isn't reported", () => {
     const zone = { zoneId: "z" };
     const read = stepOf("read", "PageShieldSettings", "a", { old: { ...zone, enabled: false }, new: zone });
