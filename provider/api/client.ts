@@ -75,6 +75,8 @@ export interface Call {
   readonly hideTwins: (result: unknown) => void;
   /** The arguments that aren't secret, as text. */
   readonly shown: () => string;
+  /** Whether one of its requests changed something, or may have. */
+  wrote?: boolean;
 }
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -346,9 +348,15 @@ export class EdgeApi {
       }
       const reply = await this.#attempt(request, credential, history);
       const result = this.#interpret(request, reply, attempt);
-      if (!(result instanceof ApiError)) return result;
+      if (!(result instanceof ApiError)) {
+        this.#noteWrite(request);
+        return result;
+      }
       last = result;
-      if (result.outcome === "unknown" && !isRead(request)) history.uncertain = true;
+      if (result.outcome === "unknown" && !isRead(request)) {
+        history.uncertain = true;
+        this.#noteWrite(request);
+      }
 
       const { retryAfterMs: asked, init } = result;
       // Applies to every caller, even if this one gives up.
@@ -408,6 +416,7 @@ export class EdgeApi {
       const isLost = !("status" in reply);
       if (isLost && signal?.aborted === true) {
         history.uncertain ||= !isRead(request);
+        this.#noteWrite(request);
         throw cancelledError(request.what, "notDone");
       }
       // Set before the connection is released, so that the next request sees it.
@@ -421,6 +430,12 @@ export class EdgeApi {
       this.#inFlight -= 1;
       this.#connections.release();
     }
+  }
+
+  #noteWrite(request: ApiRequest): void {
+    const call = this.#options.call?.();
+    const isProof = request.path.endsWith("/logpush/ownership"); // It changes no object.
+    if (call !== undefined && !isRead(request) && !isProof) call.wrote = true;
   }
 
   #setClock(date: string | undefined): void {

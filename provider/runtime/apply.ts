@@ -180,13 +180,35 @@ export async function update(
       const inputs = pick(news, resource.computedInputs);
       const unmanaged = new UnmanagedMembers();
       const ctx = host.context(type, { ...resource.about(news), unmanaged });
-      const computed = await lifecycle.update({ ctx, id, state, args, inputs });
+      const computed = await orUnfinished(resource, host, { id, olds }, () =>
+        lifecycle.update({ ctx, id, state, args, inputs }),
+      );
       host.record.hold(type, id, "changed");
       const others = unmanaged.outputs(args, olds);
       tellUnmanaged(resource, host, olds, others);
       return { outs: resource.outputs(args, withAdopted(news, olds[ADOPTED]), { ...computed, ...others }) };
     }),
   );
+}
+
+/**
+ * If an update fails after a request that may have changed the object, records the resource as unfinished, with its
+ * arguments as they were. The engine then updates it again even if the program is reverted.
+ */
+async function orUnfinished<T>(
+  { argKeys }: ResourceType,
+  host: Host,
+  { id, olds }: { readonly id: string; readonly olds: JsonObject },
+  update: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await update();
+  } catch (error) {
+    if (!host.wrote || !(error instanceof Error) || error instanceof PartialFailure) throw error;
+    const next =
+      "The resource is recorded as unfinished: the next `pulumi up` writes what the program then declares.";
+    throw new PartialFailure(id, omit(olds, argKeys), `${error.message} ${next}`, pick(olds, argKeys));
+  }
 }
 
 async function remove(resource: ResourceType, host: Host, id: string, props: JsonObject): Promise<void> {

@@ -218,9 +218,14 @@ export class Host {
     return inWordsOf(this.#options.config(PROVIDER_NAME), this.redact(message));
   }
 
+  /** Whether the running provider call changed something, or may have. */
+  get wrote(): boolean {
+    return CALL.getStore()?.wrote === true;
+  }
+
   /** Runs one provider call. Nothing that it prints or throws contains its secrets. */
-  async during<T>(call: Omit<Call, "seen">, work: () => Promise<T>): Promise<T> {
-    return await CALL.run({ ...call, seen: new Seen() }, async () => {
+  async during<T>(call: Omit<Call, "seen" | "wrote">, work: () => Promise<T>): Promise<T> {
+    return await CALL.run({ ...call, seen: new Seen(), wrote: false }, async () => {
       try {
         return await work();
       } catch (error) {

@@ -1,4 +1,4 @@
-import { reportDrift } from "../../provider/report/index";
+import { report, reportDrift } from "../../provider/report/index";
 import { entriesMessages, TOO_RECENT } from "../../provider/kv/impact";
 import { EFFECTS } from "../../provider/report/effects";
 import type { JsonObject } from "../../provider/basics/json";
@@ -348,10 +348,13 @@ describe("in the drift report on unusual plans", () => {
       "edgeguard:index:KvNamespace is not assignable from {titel: string}\ntitel: Property does not exist";
     expect(driftIn(failed)).toMatchObject({ resources: [], errors: [{ text }] });
     const plan = JSON.stringify({ steps: [stack], diagnostics: told });
-    expect(reportOn([{ name: "plan", text: plan }])).toMatchObject({ failed: true });
+    expect(report(plan, "text")).toMatchObject({ failed: true });
     // A program that prints the like, but runs.
-    const ran = JSON.stringify({ steps: [stack, stepOf("same", "KvNamespace", "a", { old, new: old })], diagnostics: told });
-    expect(reportOn([{ name: "plan", text: ran }])).toMatchObject({ failed: false });
+    const ran = JSON.stringify({
+      steps: [stack, stepOf("same", "KvNamespace", "a", { old, new: old })],
+      diagnostics: told,
+    });
+    expect(report(ran, "text")).toMatchObject({ failed: false });
   });
 
   test("an object that the program only reads isn't reported", () => {

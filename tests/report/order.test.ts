@@ -89,7 +89,7 @@ describe("a rule that moves in the same plan as another rule with an exception",
   test("is reported if the rule that its position names moves, too", () => {
     const steps = [moved(owasp, { after: "managed" }, "first"), moved(managed, "last", undefined, "other")];
     expect(dangersOf(...steps)).toEqual([
-      'moved: OWASP may move, because the rule that its position names moves too, so exceptions may apply to more rules: position {"after":"managed"}',
+      'moved: OWASP may move, because the rule that its position names moves or gets another ref, so exceptions may apply to more rules: position {"after":"managed"}',
     ]);
   });
 
@@ -99,6 +99,21 @@ describe("a rule that moves in the same plan as another rule with an exception",
     expect(dangersOf(gone, again, kept(skipsAll))).toEqual([SKIPPED.replace("moved", "gone")]);
     expect(dangersOf(gone, again, kept(managed))).toEqual([]);
   });
+});
+
+test("a rule whose position names a ref that another rule takes over in the same plan may move", () => {
+  const free = { ...managed, ref: "a", ruleset: { name: "Free" } };
+  const leaks = { ...managed, ref: "c", ruleset: { name: "Leaks" } };
+  const holder = { ...owasp, ref: "o", exceptions: [{ expression: API_PATH, skip: "all" }] };
+  const dangers = dangersOf(
+    changed(TYPE, "free", free, { ref: "a2", ...compared }),
+    changed(TYPE, "leaks", leaks, { ref: "a", ...compared }),
+    kept(holder, "holder"),
+    moved({ ...managed, ref: "m" }, { before: "a" }, { before: "o" }),
+  );
+  expect(dangers).toEqual([
+    'moved: Managed may move, because the rule that its position names moves or gets another ref, so exceptions may apply to more rules: position {"before":"a"}',
+  ]);
 });
 
 describe("a rule whose neighbor gets another ref", () => {

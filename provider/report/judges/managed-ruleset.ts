@@ -260,7 +260,7 @@ export const managed = judgesFor(traits, COMPARISONS, {
       return alone.length > 0
         ? alone
         : [
-            say`${nameOf(after)} may move, because the rule that its position names moves too, so exceptions may apply to more rules: position ${cell(after.inputs["position"])}`,
+            say`${nameOf(after)} may move, because the rule that its position names moves or gets another ref, so exceptions may apply to more rules: position ${cell(after.inputs["position"])}`,
           ];
     return mayRun(before) && mayAct(after) ? [...alone, ...newlySkipped(own, all)] : alone;
   },

@@ -46,8 +46,12 @@ function placeOf(view: StepView, after: Side, all: readonly StepView[]): Place {
   // An adopted rule may go back to where it was found.
   if (isDeleted(step)) return after === old || old.inputs["position"] === undefined ? "stays" : "open";
   const position = positionOf(next);
+  const isSameAnchor = (): boolean => isRenamed(old.inputs["position"], next.inputs["position"], all);
   const isOpen = all.some(
-    (other) => other !== view && isNamedIn(position, sidesOf(other)) && moves(other, all),
+    (other) =>
+      other !== view &&
+      isNamedIn(position, sidesOf(other)) &&
+      (moves(other, all) || (changesRef(other) && !isSameAnchor())),
   );
   if (!moves(view, all)) return step.op === "update" && isOpen ? "open" : "stays";
   if (next.inputs["position"] === undefined) return "last";
@@ -80,6 +84,10 @@ function isRenamed(was: unknown, is: unknown, all: readonly StepView[]): boolean
     all.some(({ old, new: next }) => old.inputs["ref"] === from && next.inputs["ref"] === to)
   );
 }
+
+/** Whether the update gives the rule another ref, so that a position that names it may mean another rule. */
+const changesRef = ({ step, old, new: next }: StepView): boolean =>
+  step.op === "update" && !isUnchanged(old.inputs["ref"], next.inputs["ref"]);
 
 const positionOf = ({ inputs }: Side): Position | undefined =>
   positionShape.safeParse(inputs["position"]).data;

@@ -75,8 +75,13 @@ const REPLACEMENTS: readonly string[] = ["replace", "create-replacement", "impor
 export const isReplaced = (all: StepView): boolean => REPLACEMENTS.includes(all.step.op) || mayMove(all);
 
 /** Lists the operations on the resource, in their order. */
-const stepsOf = ({ step, plan }: StepView): readonly Operation[] =>
-  plan.steps.filter(({ urn }) => urn === step.urn).map(({ op }) => op);
+const stepsOf = ({ step, plan }: StepView): readonly Operation[] => operations(plan).get(step.urn) ?? [];
+
+const operations = oncePerPlan(({ steps }) => {
+  const all = new Map<string, Operation[]>();
+  for (const { urn, op } of steps) all.set(urn, [...(all.get(urn) ?? []), op]);
+  return all;
+});
 
 /**
  * Whether the old object may be deleted before the new one is created, as with `deleteBeforeReplace`. A plan shows the
