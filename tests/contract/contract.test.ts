@@ -9,7 +9,7 @@ import { complaints, MOST_REVIEWED, type Reviewed } from "./compare";
 import { check } from "./main";
 import { subjects, type Subject } from "./subjects";
 
-const SDK = join(REPOSITORY, "node_modules/cloudflare");
+const SDK = join(REPOSITORY, "tests/official-sdk/node_modules/cloudflare");
 const FOLDERS = ["core", "internal", "resources/logpush", "resources/kv", "resources/page-shield"];
 
 /** The types that are compared, and what they import. */

@@ -17,7 +17,8 @@ async function main(): Promise<void> {
   const temporary = option === "--latest" ? mkdtempSync(join(tmpdir(), "edgeguard-sdk-")) : undefined;
   try {
     if (temporary !== undefined) install(temporary);
-    const sdk = option === "--sdk" ? folder : join(temporary ?? REPOSITORY, "node_modules", "cloudflare");
+    const installed = temporary ?? join(REPOSITORY, "tests/official-sdk");
+    const sdk = option === "--sdk" ? folder : join(installed, "node_modules", "cloudflare");
     const lines = check(sdk, await subjects());
     const { version } = JSON.parse(readFileSync(join(sdk, "package.json"), "utf8")) as { version: string };
     if (lines.length === 0) {
