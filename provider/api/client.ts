@@ -289,8 +289,11 @@ export class EdgeApi {
   async #request(request: ApiRequest): Promise<Success> {
     const history: AttemptHistory = { uncertain: false };
     try {
-      return await this.#sendWithRetries(request, history);
+      const done = await this.#sendWithRetries(request, history);
+      this.#noteWrite(request);
+      return done;
     } catch (failure) {
+      if (history.uncertain) this.#noteWrite(request);
       const advised = withCredentialAdvice(
         failure,
         this.#options.credential,
@@ -348,15 +351,9 @@ export class EdgeApi {
       }
       const reply = await this.#attempt(request, credential, history);
       const result = this.#interpret(request, reply, attempt);
-      if (!(result instanceof ApiError)) {
-        this.#noteWrite(request);
-        return result;
-      }
+      if (!(result instanceof ApiError)) return result;
       last = result;
-      if (result.outcome === "unknown" && !isRead(request)) {
-        history.uncertain = true;
-        this.#noteWrite(request);
-      }
+      if (result.outcome === "unknown" && !isRead(request)) history.uncertain = true;
 
       const { retryAfterMs: asked, init } = result;
       // Applies to every caller, even if this one gives up.
@@ -416,7 +413,6 @@ export class EdgeApi {
       const isLost = !("status" in reply);
       if (isLost && signal?.aborted === true) {
         history.uncertain ||= !isRead(request);
-        this.#noteWrite(request);
         throw cancelledError(request.what, "notDone");
       }
       // Set before the connection is released, so that the next request sees it.

@@ -96,8 +96,10 @@ export async function readZone(reading: Reading, listed: ListedZone): Promise<Zo
     ? inZone(listed, await deploymentsOf(reading, id, account, responses))
     : responses;
   const accountDeployments = coveringDeployments(account, listed);
-  const rules = await rulesOn(reading, account, isReadable(entry) ? entry?.explained : undefined);
   const events = await reading.eventsOf?.(id);
+  const firewallEvents =
+    events &&
+    eventsCell(events, await rulesOn(reading, account, isReadable(entry) ? entry?.explained : undefined));
   const scripts = isReadable(found) ? found : [];
   const all = (valueOf(policies) ?? []).map(({ policy }) => policy);
   const hosts = all.flatMap(({ expression }) => hostsIn(expression));
@@ -129,7 +131,7 @@ export async function readZone(reading: Reading, listed: ListedZone): Promise<Zo
     responseDeployments,
     accountDeployments,
     protection: protectionIn({ ...listed, accountDeployments, deployments }),
-    ...omitAbsent({ firewallEvents: events && eventsCell(events, rules) }),
+    ...omitAbsent({ firewallEvents }),
     owasp: owaspOf([accountDeployments, deployments]),
     migration,
     jobs,

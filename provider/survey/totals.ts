@@ -55,36 +55,18 @@ export async function headOf(facts: HeadFacts, zones: AsyncIterable<Zone>): Prom
   };
 }
 
+/** The parts of a zone that need a permission of their own. */
+const PARTS = [
+  ...(["name", "plan", "pageShield", "policies", "scripts", "deployments"] as const),
+  ...(["accountDeployments", "migration", "jobs", "firewallEvents"] as const),
+];
+
 /** Returns the parts of a zone that couldn't be read because of a missing permission. */
 function refusedParts(zone: Zone): NotReadable[] {
-  const {
-    name,
-    plan,
-    pageShield,
-    policies,
-    scripts,
-    deployments,
-    accountDeployments,
-    migration,
-    jobs,
-    firewallEvents,
-  } = zone;
-  const effects = (valueOf(deployments) ?? []).map(({ effect }) => effect);
-  const parts = [
-    name,
-    plan,
-    pageShield,
-    policies,
-    scripts,
-    deployments,
-    accountDeployments,
-    migration,
-    jobs,
-    firewallEvents,
-  ];
-  const more = valueOf(migration)?.missingRight;
+  const effects = (valueOf(zone.deployments) ?? []).map(({ effect }) => effect);
+  const more = valueOf(zone.migration)?.missingRight;
   return [
-    ...refused([...parts, ...effects]),
+    ...refused([...PARTS.map((part) => zone[part]), ...effects]),
     ...(more === undefined ? [] : [{ notReadable: "right", what: more } as const]),
   ];
 }

@@ -339,20 +339,20 @@ describe("in the drift report on unusual plans", () => {
     const old = { title: "catalog" };
     const refresh = stepOf("refresh", "KvNamespace", "a", { old, new: old });
     const line = (message: string): JsonObject => ({ message: `${message}\n\n`, severity: "info#err" });
-    const told = [
+    const printed = [
       line("\u001b[31mError\u001b[0m: edgeguard:index:KvNamespace is not assignable from {titel: string}"),
       line("  titel: Property does not exist"),
     ];
-    const failed = JSON.stringify({ steps: [stack, refresh], diagnostics: told });
+    const failed = JSON.stringify({ steps: [stack, refresh], diagnostics: printed });
     const text =
       "edgeguard:index:KvNamespace is not assignable from {titel: string}\ntitel: Property does not exist";
     expect(driftIn(failed)).toMatchObject({ resources: [], errors: [{ text }] });
-    const plan = JSON.stringify({ steps: [stack], diagnostics: told });
+    const plan = JSON.stringify({ steps: [stack], diagnostics: printed });
     expect(report(plan, "text")).toMatchObject({ failed: true });
     // A program that prints the like, but runs.
     const ran = JSON.stringify({
       steps: [stack, stepOf("same", "KvNamespace", "a", { old, new: old })],
-      diagnostics: told,
+      diagnostics: printed,
     });
     expect(report(ran, "text")).toMatchObject({ failed: false });
   });
