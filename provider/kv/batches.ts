@@ -106,8 +106,18 @@ export class Body {
   }
 
   add(entry: Entry): void {
-    if (this.#at > 1) this.#at += this.#bytes.write(",", this.#at);
+    this.#separate();
     this.#at += this.#bytes.write(JSON.stringify(toRequest(entry)), this.#at);
+  }
+
+  /** Adds an entry's JSON. */
+  addText(text: Buffer): void {
+    this.#separate();
+    this.#at += text.copy(this.#bytes, this.#at);
+  }
+
+  #separate(): void {
+    if (this.#at > 1) this.#at += this.#bytes.write(",", this.#at);
   }
 
   /** @throws RangeError if the sizes were wrong, because uninitialized bytes must never be sent. */

@@ -24,6 +24,7 @@ export class FileSource implements Source {
   readonly name: string;
   readonly defaults: EntryDefaults;
   readonly #path: string;
+  readonly #hasDefaults: boolean;
   #opened: SourceHandle | undefined;
   #readSha256: string | undefined;
 
@@ -35,6 +36,7 @@ export class FileSource implements Source {
     this.name = name;
     this.defaults = defaults;
     this.#path = path;
+    this.#hasDefaults = Object.keys(defaults).length > 0;
   }
 
   get readSha256(): string | undefined {
@@ -63,7 +65,12 @@ export class FileSource implements Source {
       const bytes = await file.read(Buffer.allocUnsafe(to - from), from);
       // This is checked after reading, so that any earlier write is noticed: it would have changed what was checked.
       if (bytes.length < to - from || !(await file.isUntouched())) throw changed();
-      for (const { start, end } of inside) {
+      for (const { start, end, sentBytes } of inside) {
+        // Whatever is sent for such a text has its size, so the text already says it in the shortest way.
+        if (!this.#hasDefaults && sentBytes === end - start) {
+          body.addText(bytes.subarray(start - from, end - from));
+          continue;
+        }
         const given = rawEntryOf(JSON.parse(bytes.toString("utf8", start - from, end - from)));
         const checked = checkEntry(given, this.defaults);
         if ("problems" in checked) throw changed();
@@ -89,24 +96,30 @@ function rawEntryOf(members: unknown, place: Place = {}, text?: EntryText): RawE
   return { place, key, members, spelling: FILE_SPELLING, ...(text && { text }) };
 }
 
+interface Text {
+  readonly start: number;
+  readonly end: number;
+  readonly sentBytes: number;
+}
+
 interface Window {
   readonly from: number;
   readonly to: number;
-  readonly inside: readonly { readonly start: number; readonly end: number }[];
+  readonly inside: readonly Text[];
 }
 
 /** Yields the parts of the file that contain the entries. */
 function* windows(rows: readonly Row[]): Generator<Window> {
-  let inside: { start: number; end: number }[] = [];
+  let inside: Text[] = [];
   let [from, to] = [0, 0];
-  for (const { start = NaN, end = NaN } of rows) {
+  for (const { start = NaN, end = NaN, sentBytes } of rows) {
     if (inside.length > 0 && (start < to || start - to > GAP_BYTES || end - from > WINDOW_BYTES)) {
       yield { from, to, inside };
       inside = [];
     }
     if (inside.length === 0) [from, to] = [start, end];
     to = end;
-    inside.push({ start, end });
+    inside.push({ start, end, sentBytes });
   }
   if (inside.length > 0) yield { from, to, inside };
 }

@@ -194,7 +194,7 @@ function addedSources(
   cache: Map<string, readonly string[]>,
 ): readonly string[] {
   const [earlier, later] = [effectiveSources(name, before), effectiveSources(name, after)];
-  const key = JSON.stringify([earlier, later]);
+  const key = `${earlier.join(" ")};${later.join(" ")}`; // No source has a space or a semicolon.
   const found = cache.get(key);
   if (found !== undefined) return found;
   const index = new SourceIndex(earlier);

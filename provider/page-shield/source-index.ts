@@ -17,6 +17,8 @@ export class SourceIndex {
   readonly #broad: Source[] = [];
   /** The other sources by host. A source for one file has the key `<host><path>`. */
   readonly #byHost = new Map<string, Source[]>();
+  /** Whether any host begins with `*.`. */
+  #hasWildcard = false;
 
   constructor(sources: Iterable<string>) {
     this.#texts = new Set(sources);
@@ -25,6 +27,7 @@ export class SourceIndex {
       const key = path === "" || path.endsWith("/") ? host : host + path;
       const group = host === "*" ? this.#broad : (this.#byHost.get(key) ?? []);
       group.push(source);
+      this.#hasWildcard ||= host.startsWith("*.");
       if (host !== "*") this.#byHost.set(key, group);
     }
   }
@@ -33,12 +36,15 @@ export class SourceIndex {
     if (this.#texts.has(text)) return true;
     const source = parsed(text);
     const { host = "", path = "" } = source.address ?? {};
-    const labels = host.split(".");
-    const hosts = [host, ...labels.map((_, index) => `*.${labels.slice(index + 1).join(".")}`)];
-    const candidates = hosts.flatMap((each) => [each, each + path]);
-    return [...this.#broad, ...candidates.flatMap((key) => this.#byHost.get(key) ?? [])].some((wide) =>
-      covers(wide, source),
-    );
+    const isCovered = (sources: readonly Source[] = []): boolean =>
+      sources.some((wide) => covers(wide, source));
+    const isCoveredAt = (key: string): boolean =>
+      isCovered(this.#byHost.get(key)) || (path !== "" && isCovered(this.#byHost.get(key + path)));
+    if (isCovered(this.#broad) || isCoveredAt(host)) return true;
+    if (!this.#hasWildcard) return false;
+    for (let dot = host.indexOf("."); dot !== -1; dot = host.indexOf(".", dot + 1))
+      if (isCoveredAt(`*${host.slice(dot)}`)) return true;
+    return false;
   }
 }
 

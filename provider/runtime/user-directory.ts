@@ -50,8 +50,15 @@ export function digestName(kind: string, key: string): string {
 /** This machine or container. Processes of another one can't be seen. */
 const HOST = createHash("sha256").update(hostname()).digest("hex").slice(0, 8);
 
+/** This process's identity, once it was asked for: reading it takes the system longer than all else of a lock. */
+let own: string | undefined;
+
 /** Returns a process's ID with its start time, because IDs are used again. Undefined if there's no such process. */
 export function identityOf(pid: number): string | undefined {
+  return pid === process.pid ? (own ??= readIdentity(pid)) : readIdentity(pid);
+}
+
+function readIdentity(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     // The command before the last parenthesis may contain anything. The start time is the twentieth field after it.

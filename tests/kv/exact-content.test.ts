@@ -179,6 +179,14 @@ describe("keys named like inherited properties", () => {
   });
 });
 
+test("an entry of a file gets the defaults, even if its text has the size of what's sent", async () => {
+  const wanted = '{"key":"sized","value":"v","metadata":{"n":1}}';
+  const text = '{"key":"sized","value":"v"}';
+  writeFileSync(FILE, `[${text.replace(",", "," + " ".repeat(wanted.length - text.length))}]`);
+  await up({ file: FILE, adopt: "takeOver", defaults: { metadata: { n: 1 } } });
+  expect(await listed()).toContainEqual({ name: "sized", metadata: { n: 1 } });
+});
+
 test("sends control characters as base64 to keep bodies under the size limit", async () => {
   const limit = KV.BATCH_BYTES / 16; // Values and limit of a sixteenth behave the same.
   jest.replaceProperty(KV, "BATCH_BYTES", limit);

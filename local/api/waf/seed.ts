@@ -44,56 +44,63 @@ const names = Object.keys(wafZones) as WafZoneName[];
 
 const at = new Date(SET_UP_AT);
 
+const PLANS: Readonly<Record<WafZoneName, Plan>> = {
+  migratePro: "pro",
+  migrateBusiness: "business",
+  migrateEnterprise: "enterprise",
+  migrateDeployed: "enterprise",
+  migrateOverrides: "business",
+  migrateManyRules: "enterprise",
+  migrateLongRule: "enterprise",
+  migrateLimits: "business",
+  migratePageRule: "pro",
+  migrateOff: "pro",
+  migrateValidating: "enterprise",
+  migrateFinished: "pro",
+  migrateRetired: "business",
+};
+
 /** Returns the zones. `migratePageRule`, for example, has the name migrate-page-rule.example. */
 export function zoneRecords(): Zone[] {
-  const zones = zonesSeeded();
   return names.map((name) => {
     const words = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    return { id: wafZones[name], name: `${words}.example`, plan: zones[name][0] };
+    return { id: wafZones[name], name: `${words}.example`, plan: PLANS[name] };
   });
 }
 
-/** Each zone's plan, and how it differs from a zone that nobody changed. */
-function zonesSeeded(): Readonly<Record<WafZoneName, readonly [Plan, Partial<WafZone>]>> {
+/** How each zone differs from one that nobody changed. */
+function zonesSeeded(): Readonly<Record<WafZoneName, Partial<WafZone>>> {
   const { owasp, migration } = untouched();
   return {
-    migratePro: [
-      "pro",
-      { vendor: { groups: { [groupId("Cloudflare WordPress")]: "off" }, rules: { "100100": "simulate" } } },
-    ],
-    migrateBusiness: [
-      "business",
-      {
-        owasp: { ...owasp, sensitivity: "medium", action_mode: "simulate" },
-        firewallRules: [bypass("business", 1, 'http.request.uri.path eq "/hooks/billing"')],
-      },
-    ],
-    migrateEnterprise: ["enterprise", enterprise()],
-    migrateDeployed: ["enterprise", { owasp: { ...owasp, sensitivity: "default" } }],
-    migrateOverrides: ["business", { overrides: [uriOverride("checkout", 1), uriOverride("blog", 2)] }],
-    migrateManyRules: ["enterprise", { firewallRules: bypasses("many", 201) }],
-    migrateLongRule: [
-      "enterprise",
-      { firewallRules: [bypass("long", 1, expressionOfBytes(4097)), ...bypasses("long", 1)] },
-    ],
-    migrateLimits: ["business", limits()],
-    migratePageRule: [
-      "pro",
-      { pageRules: [pageOf("page-rule", 1, "migrate-page-rule.example/webhooks/*", "waf", "off")] },
-    ],
-    migrateOff: [
-      "pro",
-      { setting: { value: "off", modified_on: SET_UP_AT }, owasp: { ...owasp, sensitivity: "off" } },
-    ],
-    migrateValidating: ["enterprise", withStep(enterprise(), "validate", "validation")],
-    migrateFinished: ["pro", withStep(untouched(), "finish", "finished")],
-    migrateRetired: ["business", { migration: { ...migration, retired: 410 } }],
+    migratePro: {
+      vendor: { groups: { [groupId("Cloudflare WordPress")]: "off" }, rules: { "100100": "simulate" } },
+    },
+    migrateBusiness: {
+      owasp: { ...owasp, sensitivity: "medium", action_mode: "simulate" },
+      firewallRules: [bypass("business", 1, 'http.request.uri.path eq "/hooks/billing"')],
+    },
+    migrateEnterprise: enterprise(),
+    migrateDeployed: { owasp: { ...owasp, sensitivity: "default" } },
+    migrateOverrides: { overrides: [uriOverride("checkout", 1), uriOverride("blog", 2)] },
+    migrateManyRules: { firewallRules: bypasses("many", 201) },
+    migrateLongRule: { firewallRules: [bypass("long", 1, expressionOfBytes(4097)), ...bypasses("long", 1)] },
+    migrateLimits: limits(),
+    migratePageRule: {
+      pageRules: [pageOf("page-rule", 1, "migrate-page-rule.example/webhooks/*", "waf", "off")],
+    },
+    migrateOff: {
+      setting: { value: "off", modified_on: SET_UP_AT },
+      owasp: { ...owasp, sensitivity: "off" },
+    },
+    migrateValidating: withStep(enterprise(), "validate", "validation"),
+    migrateFinished: withStep(untouched(), "finish", "finished"),
+    migrateRetired: { migration: { ...migration, retired: 410 } },
   };
 }
 
 export function seeded(): Record<string, WafZone> {
   const zones = zonesSeeded();
-  return Object.fromEntries(names.map((name) => [wafZones[name], { ...untouched(), ...zones[name][1] }]));
+  return Object.fromEntries(names.map((name) => [wafZones[name], { ...untouched(), ...zones[name] }]));
 }
 
 /** Returns all zones' entry points, including those of the zones for migrations. */
