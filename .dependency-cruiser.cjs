@@ -10,7 +10,7 @@ const FLOORS = [
   ["runtime"],
   ["rules-language"],
   ["page-shield", "rulesets", "migration", "logpush", "kv", "workers-limits"],
-  ["report", "register"],
+  ["report", "register", "protected-zone"],
   ["terminal"],
   ["import", "survey"],
   ["cli"],

@@ -6,6 +6,9 @@ import type { HostOptions } from "pulumi-edgeguard/plugin";
 /** An engine that doesn't take a message for this long must not keep the preview waiting. */
 const DEADLINE_MS = 5_000;
 
+/** Options of a client of the engine, which is on this machine, where a proxy of the environment can't reach it. */
+export const LOCAL_CHANNEL = [credentials.createInsecure(), { "grpc.enable_http_proxy": 0 }] as const;
+
 /** Shows messages through the engine, which hides what a plugin prints. */
 export class EngineLog {
   readonly #address: () => string | undefined;
@@ -36,8 +39,7 @@ export class EngineLog {
   async #send(severity: LogSeverity, line: string): Promise<void> {
     const address = this.#address();
     if (address === undefined) return void process.stderr.write(`${line}\n`);
-    // The engine is on this machine, where a proxy of the environment can't reach it.
-    this.#engine ??= new EngineClient(address, credentials.createInsecure(), { "grpc.enable_http_proxy": 0 });
+    this.#engine ??= new EngineClient(address, ...LOCAL_CHANNEL);
     const request = new LogRequest().setSeverity(severity).setMessage(line);
     const deadline = { deadline: Date.now() + DEADLINE_MS };
     const error = await new Promise<Error | null>((done) =>

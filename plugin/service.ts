@@ -4,11 +4,12 @@ import type { IResourceProviderServer } from "@pulumi/pulumi/proto/provider_grpc
 import * as rpc from "@pulumi/pulumi/proto/provider_pb";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import { VERSION } from "pulumi-edgeguard/plugin";
+import { construct } from "./component";
 import { SCHEMA, type Provider } from "./provider";
 
 /**
  * Returns the protocol of Pulumi's engine. The library refuses the methods that aren't here, by name: the plugin has no
- * parameters, component resources or methods of resources.
+ * parameters or methods of resources.
  */
 export function methodsOf(provider: Provider): UntypedServiceImplementation {
   const answer =
@@ -55,6 +56,7 @@ export function methodsOf(provider: Provider): UntypedServiceImplementation {
     }),
     check: answer((request) => provider.check(request)),
     diff: answer((request) => provider.diff(request)),
+    construct: answer((request) => construct(request)),
     create: answer((request) => provider.create(request)),
     read: answer((request) => provider.read(request)),
     update: answer((request) => provider.update(request)),

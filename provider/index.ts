@@ -11,6 +11,7 @@ export {
   type PageShieldSettingsArgs,
   type PageShieldValues,
 } from "./page-shield/settings";
+export { ProtectedZone, type ProtectedZoneArgs } from "./protected-zone";
 export { WafMigration, type WafMigrationArgs } from "./migration/waf-migration";
 export type { EntriesImpact } from "./kv/impact";
 export type { MigrationImpact } from "./migration/impact";

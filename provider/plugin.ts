@@ -27,10 +27,11 @@ export {
 export { makesSavedPlan } from "./runtime/program";
 export { HIDDEN, KEPT } from "./runtime/hidden";
 export { computedInputsOf } from "./runtime/resource-type";
-export { kindOf } from "./runtime/type-tokens";
+export { kindOf, TYPE_PREFIXES } from "./runtime/type-tokens";
 export { partsOfUrn, type UrnParts } from "./runtime/urn";
 export type { Facts } from "./runtime/lifecycle";
 export type { Verbs } from "./runtime/verbs";
+export { zoneParts, type ZonePart } from "./protected-zone";
 export { VERSION } from "./version";
 
 /** The provider methods of each resource type. */

@@ -24,6 +24,13 @@ const GROUPS: readonly Group[] = [
     holds: ({ name }) => /^Provider(Args)?$/.test(name),
   },
   {
+    path: "resources/protected-zone.md",
+    title: "ProtectedZone",
+    summary:
+      "Protects a zone with five resources: Page Shield, two managed rulesets, and a job for firewall events.",
+    holds: ({ name }) => /^ProtectedZone(Args)?$/.test(name),
+  },
+  {
     path: "functions/page-shield.md",
     title: "Page Shield functions",
     summary: "Read a zone's settings, policies and detections, and build a policy from them.",

@@ -1,15 +1,13 @@
 import * as pulumi from "@pulumi/pulumi";
-import { PageShieldPolicy, PageShieldSettings } from "pulumi-edgeguard";
+import { ProtectedZone } from "pulumi-edgeguard";
 
 // What every zone gets. Each zone has its own stack, so a failure in one doesn't affect the others.
-const zoneId = new pulumi.Config().require("zoneId");
+const config = new pulumi.Config();
+const destinationConf = config.getSecret("eventsDestination");
 
-new PageShieldSettings("settings", { zoneId, enabled: true });
-
-new PageShieldPolicy("baseline", {
-  zoneId,
-  description: "baseline",
-  action: "log",
-  expression: "true",
-  value: { scriptSrc: ["'self'"], objectSrc: ["'none'"] },
+new ProtectedZone("baseline", {
+  zoneId: config.require("zoneId"),
+  pageShieldPolicy: { description: "baseline", value: { scriptSrc: ["'self'"], objectSrc: ["'none'"] } },
+  // Without a destination, firewall events stay on Cloudflare.
+  ...(destinationConf === undefined ? { without: ["logpushJob"] } : { logpushJob: { destinationConf } }),
 });

@@ -43,7 +43,8 @@ export function buildReport(plan: Plan, gate: Gate = GATE, unnamed = "plan"): Re
     (step) => step.op === "same" && step.kind === "KvEntries" && impactOf(step).skipped.length > 0,
   );
   const own = changing.filter(({ kind }) => kind !== undefined);
-  const others = changing.filter(({ kind }) => kind === undefined);
+  // A component of this package only groups its resources.
+  const others = changing.filter(({ kind, type }) => kind === undefined && kindOf(type) === undefined);
   const title = titleOf(plan, unnamed);
   const errors = errorsOf(plan.diagnostics);
   const { digest, dangers } = applyAcceptances(

@@ -224,14 +224,15 @@ function stepOf({ op, urn, oldState, newState, replaceReasons }: DigestStep): St
     throw new PlanError(`${NO_PLAN}: ${JSON.stringify(truncate(urn, 80))} isn't a URN`);
   const { type, name } = parts;
   // The engine shows a resource that the program only reads from now on as replaced, but nothing happens to the object.
+  const custom = (newState ?? oldState)?.custom ?? true;
   const isReleased = op === "replace" && newState?.external === true && newState.id === oldState?.id;
   return {
     op: isReleased ? "discard" : op,
     urn,
-    kind: kindOf(type),
+    kind: custom ? kindOf(type) : undefined,
     type,
     name,
-    custom: (newState ?? oldState)?.custom ?? true,
+    custom,
     old: sides(oldState),
     new: sides(newState),
     replaceReasons: replaceReasons ?? [],

@@ -56,7 +56,7 @@ describe("the many-zones script", () => {
       expect(stdout.replace(/[\s│]+/g, "")).toContain(MISSING); // The table wraps it.
       expect(stdout).toMatch(/typo +│ failed +│ /);
       for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
-      expect(stdout.match(/│ done +│ \+ 3 created/g)).toHaveLength(count - 1);
+      expect(stdout.match(/│ done +│ \+ 6 created/g)).toHaveLength(count - 1);
       expect(stdout + stderr).not.toContain(TOKEN);
       for (const zone of zones) {
         const response = await fetch(`${api.url}/zones/${zone}/page_shield/policies`, {
@@ -83,10 +83,10 @@ describe("the many-zones script", () => {
       code: 1,
       last: "1 planned, 1 failed",
     });
-    expect(stdout).toMatch(/shop +│ planned +│ create 3/);
+    expect(stdout).toMatch(/shop +│ planned +│ create 6/);
     const report = readFileSync(join(folder, "report.md"), "utf8");
     expect(report).toMatch(/^<!-- edgeguard report many-zones\/all stacks -->\n/);
-    expect(report).toContain("+ PageShieldPolicy <b>baseline (shop)</b>");
+    expect(report).toContain("+ PageShieldPolicy <b>baseline-pageShieldPolicy (shop)</b>");
     expect(report).toMatch(new RegExp(`### The preview failed\n\n- \`typo: .*\`: .*${MISSING}`));
     expect(await (await fetch(settings, { headers })).json()).toEqual(before);
   });

@@ -82,6 +82,9 @@ describe("Python", () => {
       });
       writeFileSync(join(project.dir, "program/__main__.py"), SEVERAL_FORMS);
       await play(7);
+      writeFileSync(join(project.dir, "program/__main__.py"), COMPONENT);
+      await project.ok("config", "set", "emptyZone", api.zones.empty);
+      await play(7);
 
       writeFileSync(join(project.dir, "program/__main__.py"), FUNCTIONS);
       const token = { ...project.env };
@@ -124,7 +127,8 @@ describe("Go", () => {
         ["vet", "./..."],
       ])
         execFileSync("go", args, { cwd: project.dir, stdio: "pipe" });
-      await play(6);
+      await project.ok("config", "set", "emptyZone", api.zones.empty);
+      await play(12);
     },
     900_000,
   );
@@ -145,6 +149,19 @@ const BAD_RESOURCE = `import pulumi_edgeguard as edgeguard
 flags = edgeguard.KvNamespace("flags", title="flags")
 edgeguard.PageShieldSettings("checkout", zone_id="shop.example", enabled=True)
 edgeguard.KvEntries("entries", namespace_id=flags.id, entries={"a": "1"})
+`;
+
+const COMPONENT = `import pulumi
+import pulumi_edgeguard as edgeguard
+
+config = pulumi.Config()
+edgeguard.ProtectedZone(
+    "shop",
+    zone_id=config.require("emptyZone"),
+    page_shield_policy={"value": {"scriptSrc": ["'self'"]}},
+    owasp_ruleset=edgeguard.ProtectedZoneManagedRulesetOverrideArgs(owasp={"paranoia_level": 2}),
+    logpush_job={"destination_conf": config.require_secret("destination")},
+)
 `;
 
 const SEVERAL_FORMS = `
@@ -233,6 +250,14 @@ func main() {
 		_, err = edgeguard.NewKvEntries(ctx, "entries", &edgeguard.KvEntriesArgs{
 			NamespaceId: namespace.ID(),
 			File:        pulumi.String("redirects.json"),
+		})
+		if err != nil {
+			return err
+		}
+		_, err = edgeguard.NewProtectedZone(ctx, "empty", &edgeguard.ProtectedZoneArgs{
+			ZoneId:       pulumi.String(settings.Require("emptyZone")),
+			OwaspRuleset: &edgeguard.ProtectedZoneManagedRulesetOverrideArgs{Enabled: pulumi.Bool(false)},
+			LogpushJob:   &edgeguard.ProtectedZoneLogpushJobArgs{DestinationConf: settings.RequireSecret("destination")},
 		})
 		if err != nil {
 			return err

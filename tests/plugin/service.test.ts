@@ -534,9 +534,13 @@ describe("a list of existing objects", () => {
   });
 });
 
-test("the error for an unsupported method or resource type names it", async () => {
-  await expect(plugin.call("construct", new rpc.ConstructRequest())).rejects.toThrow(
-    "does not implement the method construct",
+test("the error for an unsupported method, resource type or component names it", async () => {
+  await expect(plugin.call("call", new rpc.CallRequest())).rejects.toThrow(
+    "does not implement the method call",
+  );
+  const component = new rpc.ConstructRequest().setType("edgeguard:index:Nothing");
+  await expect(plugin.call("construct", component)).rejects.toThrow(
+    "has no component edgeguard:index:Nothing",
   );
   await expect(plugin.check("Nothing", "a", {})).rejects.toThrow("has no resource edgeguard:index:Nothing");
 });

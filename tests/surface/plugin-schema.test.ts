@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
-import { lookups, RESOURCES } from "../../provider/plugin";
+import { kindOf, lookups, RESOURCES, zoneParts } from "../../provider/plugin";
 import { PLUGIN_SCHEMA } from "./plugin-schema";
 
 /** The plugin's schema beside the lifecycles. `npm run check` compares the whole file with the declarations and their docs. */
@@ -21,15 +21,22 @@ const schema = z
       z.looseObject({
         inputProperties: members,
         requiredInputs: z.array(z.string()),
-        properties: members,
-        aliases: z.array(z.object({ type: z.string() })),
+        properties: members.optional(),
+        aliases: z.array(z.object({ type: z.string() })).optional(),
       }),
     ),
     functions: z.record(
       z.string(),
       z.looseObject({ description: z.string(), inputs: z.object({ properties: members }) }),
     ),
-    types: z.record(z.string(), z.looseObject({ enum: z.array(z.object({ value: z.string() })).optional() })),
+    types: z.record(
+      z.string(),
+      z.looseObject({
+        enum: z.array(z.object({ value: z.string() })).optional(),
+        properties: members.optional(),
+        required: z.array(z.string()).optional(),
+      }),
+    ),
   })
   .parse(JSON.parse(readFileSync(PLUGIN_SCHEMA, "utf8")));
 
@@ -39,10 +46,25 @@ const NAMES = Object.keys(RESOURCES);
 const ONLY_IN_CLASSES: Readonly<Record<string, readonly string[]>> = { LogpushJob: ["destination"] };
 
 test("the plugin's schema contains every resource and every function", () => {
-  expect(Object.keys(schema.resources)).toEqual(NAMES.map((name) => `edgeguard:index:${name}`));
+  expect(Object.keys(schema.resources)).toEqual(
+    [...NAMES, "ProtectedZone"].map((name) => `edgeguard:index:${name}`),
+  );
   expect(Object.keys(schema.functions).sort()).toEqual(
     [...lookups().keys()].map((name) => `edgeguard:index:${name}`).sort(),
   );
+});
+
+test("an argument of the component has the arguments of its resource in the plugin's schema, all of them optional", () => {
+  const { requiredInputs, inputProperties } = schema.resources["edgeguard:index:ProtectedZone"] ?? {};
+  expect(requiredInputs).toEqual(["zoneId"]);
+  for (const { argument, type } of zoneParts("", {})) {
+    const name = kindOf(type.__pulumiType) ?? "";
+    expect(inputProperties?.[argument]?.$ref).toBe(`#/types/edgeguard:index:ProtectedZone${name}`);
+    const { properties, required } = schema.types[`edgeguard:index:ProtectedZone${name}`] ?? {};
+    const own = Object.keys(schema.resources[`edgeguard:index:${name}`]?.inputProperties ?? {});
+    expect(Object.keys(properties ?? {})).toEqual(own.filter((key) => key !== "zoneId"));
+    expect(required).toBeUndefined();
+  }
 });
 
 test("no union in the plugin's schema contains an enum or a list, because SDKs can't handle those", () => {
@@ -68,6 +90,7 @@ describe.each(NAMES)("%s in the plugin's schema", (name) => {
   const resource = schema.resources[`edgeguard:index:${name}`];
   if (facts === undefined || resource === undefined) throw new Error(name);
   const inputs = resource.inputProperties;
+  const outputs = resource.properties ?? {};
   const shape = facts.args.shape as Readonly<Record<string, z.ZodType>>; // Of a lifecycle.
 
   test("has exactly the arguments that the provider accepts, each with docs", () => {
@@ -92,7 +115,7 @@ describe.each(NAMES)("%s in the plugin's schema", (name) => {
     expect(having("secret")).toEqual(Object.keys(facts.secret ?? {}).sort());
     expect(having("willReplaceOnChanges")).toEqual([...facts.replaceOn].sort());
     for (const key of [...Object.keys(facts.secret ?? {}), ...(facts.secretOutputs ?? [])])
-      if (key in resource.properties) expect([key, resource.properties[key]?.secret]).toEqual([key, true]);
+      if (key in outputs) expect([key, outputs[key]?.secret]).toEqual([key, true]);
     expect(resource.aliases).toEqual([{ type: `pulumi-nodejs:dynamic/edgeguard:${name}` }]);
   });
 

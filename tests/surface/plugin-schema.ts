@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import ts from "typescript";
 import { z } from "zod";
-import { isCredential, lookups, RESOURCES, type Facts, type Verbs } from "../../provider/plugin";
-import { TYPE_PREFIXES } from "../../provider/runtime/type-tokens";
+import { isCredential, lookups, RESOURCES, zoneParts, type Facts, type Verbs } from "../../provider/plugin";
+import { kindOf, TYPE_PREFIXES } from "../../provider/runtime/type-tokens";
 import { compareText } from "../../provider/basics/words";
 import { omit } from "../../provider/basics/json";
 import { VERSION } from "../../provider/version";
@@ -79,6 +79,7 @@ class SchemaWriter {
       ([name, verbs]) =>
         [name, { ...this.#resource(name, verbs.facts), listInputs: listInputs(verbs) }] as const,
     );
+    const component = ["ProtectedZone", this.#component("ProtectedZone", new Map(resources))] as const;
     const functions = [...lookups().keys()].sort().map((name) => [name, this.#function(name)] as const);
     return {
       name: "edgeguard",
@@ -96,7 +97,7 @@ class SchemaWriter {
         description: this.#docs(this.#declared("Provider")),
         inputProperties: variables,
       },
-      resources: withTokens(resources),
+      resources: withTokens([...resources, component]),
       functions: withTokens(functions),
       types: withTokens([...this.#types].sort(([a], [b]) => compareText(a, b))),
       language: {
@@ -132,6 +133,34 @@ class SchemaWriter {
       ),
       requiredInputs: inputs.required,
       aliases: [{ type: TYPE_PREFIXES.dynamic + name }],
+    };
+  }
+
+  /** A component. Most of its arguments are objects with the arguments of a resource, all of them optional. */
+  #component(name: string, resources: ReadonlyMap<string, Spec>): Spec {
+    const parts = new Map(
+      zoneParts("", {}).map(({ argument, type }) => [argument, kindOf(type.__pulumiType)]),
+    );
+    const args = this.#checker.getDeclaredTypeOfSymbol(this.#declared(`${name}Args`)).getProperties();
+    const inputs = args.map((symbol): [string, Spec] => {
+      const kind = parts.get(symbol.name);
+      const own = resources.get(kind ?? "")?.["inputProperties"] as Record<string, Spec> | undefined;
+      if (kind === undefined || own === undefined) {
+        const spec = this.#membersOf([symbol], name).properties[symbol.name];
+        return [symbol.name, { ...spec, plain: symbol.name === "without" || undefined }];
+      }
+      const properties = mapped(own, (spec) => omit(spec, ["default", "willReplaceOnChanges"]));
+      const type = { type: "object", properties: omit(properties, ["zoneId"]) };
+      return [
+        symbol.name,
+        { ...this.#named(name + kind, type), plain: true, description: this.#docs(symbol) },
+      ];
+    });
+    return {
+      isComponent: true,
+      description: this.#docs(this.#declared(name)),
+      inputProperties: Object.fromEntries(inputs),
+      requiredInputs: ["zoneId"],
     };
   }
 
