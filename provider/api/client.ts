@@ -99,6 +99,8 @@ export interface RequestOptions<T> {
    * write that depends on data that was just read.
    */
   readonly immediate?: boolean;
+  /** Whether the request changes no object, although its method isn't GET. */
+  readonly isNoWrite?: boolean;
   /**
    * Returns advice for an error, if the caller knows more than the status shows. It replaces the general advice, which
    * for a 403 names the missing permission.
@@ -430,8 +432,7 @@ export class EdgeApi {
 
   #noteWrite(request: ApiRequest): void {
     const call = this.#options.call?.();
-    const isProof = request.path.endsWith("/logpush/ownership"); // It changes no object.
-    if (call !== undefined && !isRead(request) && !isProof) call.wrote = true;
+    if (call !== undefined && !isRead(request) && request.isNoWrite !== true) call.wrote = true;
   }
 
   #setClock(date: string | undefined): void {

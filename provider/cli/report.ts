@@ -19,7 +19,8 @@ const DANGERS: Readonly<Record<Reports.DangerKind, string>> = {
   blocks: "an allow policy would newly block what the zone's pages load, or nobody knows",
   traffic:
     "a change of managed rules would have stopped events of the last hours that passed: more than traffic=<n>, by default any",
-  removes: "a KvEntries deletes many of the keys it wrote (see --removed-keys and --removed-share)",
+  removes:
+    "a KvEntries deletes or empties many of the keys it wrote (see --removed-keys and --removed-share)",
   unseen: "the preview couldn't look at what the update may delete, overwrite, block or turn off",
   replace: "a resource from any provider is replaced",
   delete: "a resource from any provider is deleted",

@@ -5,7 +5,7 @@ import { hidesKeys, subjectOf, type NamespaceAddress } from "./address";
 import { remove, upload } from "./bulk";
 import type { Catalog, Row, Writable } from "./catalog";
 import type { Declared } from "./declaration";
-import { isExpired, type RecordedEntry, quoteKey, quoteKeys, UNCERTAIN } from "./entry";
+import { digest, isExpired, type RecordedEntry, quoteKey, quoteKeys, UNCERTAIN } from "./entry";
 import { withoutForeign } from "./drift";
 import { keysOf, ownedElsewhere } from "./namespace-keys";
 import { encodeManifest, type Manifest } from "./manifest";
@@ -144,6 +144,8 @@ export interface Plan extends Changes {
   readonly unchanged: number;
   /** Those of the changed keys that expire earlier than what was written. */
   readonly shortened: readonly Row[];
+  /** Those of the changed keys whose value becomes empty. */
+  readonly emptied: readonly string[];
   /** How many entries have expired. They count as not declared. */
   readonly past: number;
 }
@@ -154,10 +156,13 @@ export const NO_CHANGES: Plan = {
   changed: [],
   removed: [],
   shortened: [],
+  emptied: [],
   unchanged: 0,
   past: 0,
 };
 const NO_ENTRIES: Writable = { fill: () => Promise.resolve() };
+
+const NO_VALUE = digest("");
 
 /** Compares the declared entries with those that the manifest records. */
 export function compare(
@@ -166,6 +171,7 @@ export function compare(
   nowSeconds = Date.now() / 1000,
 ): Plan {
   const [writes, added, changed, shortened]: [Row[], string[], string[], Row[]] = [[], [], [], []];
+  const emptied: string[] = [];
   let [unchanged, past] = [0, 0];
   for (const row of rows.values()) {
     const written = manifest.get(row.key);
@@ -175,6 +181,8 @@ export function compare(
       (written === undefined ? added : changed).push(row.key);
       writes.push(row);
       if (written !== undefined && lifeOf(row, nowSeconds) < lifeOf(written, nowSeconds)) shortened.push(row);
+      if (written !== undefined && row.value === NO_VALUE && !NO_VALUE.startsWith(written.value))
+        emptied.push(row.key);
     }
   }
   const isKept = (row: Row | undefined, written: RecordedEntry): boolean =>
@@ -183,7 +191,7 @@ export function compare(
   const removed = [...manifest]
     .filter(([key, written]) => !isKept(rows.get(key), written))
     .map(([key]) => key);
-  return { writes, added, changed, removed, shortened, unchanged, past };
+  return { writes, added, changed, removed, shortened, emptied, unchanged, past };
 }
 
 /** Returns how many seconds an entry lives if it's written now. */

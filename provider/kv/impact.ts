@@ -22,6 +22,8 @@ export interface EntriesImpact extends ImpactRecord {
   readonly expires?: Listed;
   /** When the first of them expires, such as `60 s after the update` or `at 2030-01-31T00:00:00.000Z`. */
   readonly expiry?: string;
+  /** Those of the changed keys whose value becomes empty. */
+  readonly emptied?: Listed;
   /** Keys to delete that others wrote under the pruned prefix. */
   readonly prunes?: Listed;
   /** Existing keys to overwrite. */
@@ -39,6 +41,7 @@ export const entriesRecord = {
   removed: LISTED.schema.exactOptional(),
   expires: LISTED.schema.exactOptional(),
   expiry: z.string().exactOptional(),
+  emptied: LISTED.schema.exactOptional(),
   prunes: LISTED.schema.exactOptional(),
   overwrites: LISTED.schema.exactOptional(),
   adopts: LISTED.schema.exactOptional(),

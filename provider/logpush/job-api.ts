@@ -166,6 +166,7 @@ export async function requestChallenge(
     what: `Requesting an ownership challenge for ${shownDestination(destination)}`,
     schema: challenge,
     body: { destination_conf: destination },
+    isNoWrite: true,
     repeatable: true, // At worst, a retry writes another file.
     ...writeOptions,
   });

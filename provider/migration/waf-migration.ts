@@ -194,11 +194,10 @@ export const wafMigration = defineResource({
 
   // A migration can't be undone, so nothing is sent.
   delete({ ctx, state }) {
-    if (state.target !== "assessed") {
-      ctx.say.warn(
-        `WafMigration of zone ${state.zoneId}: removed from the state. A migration can't be undone, so the zone stays as it is (last seen at ${state.migrationState}).`,
-      );
-    }
+    const { zoneId, target, migrationState } = state;
+    const why = target === "assessed" ? "Nothing was sent" : "A migration can't be undone";
+    const line = `WafMigration of zone ${zoneId}: removed from the state. ${why}, so the zone stays as it is (last seen at ${migrationState}).`;
+    ctx.tell(target === "assessed" ? { infos: [line] } : { warnings: [line] });
     return Promise.resolve();
   },
 });

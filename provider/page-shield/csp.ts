@@ -62,9 +62,13 @@ const ALL_DIRECTIVES = [...SUPPORTED, ...OTHER_DIRECTIVES];
 /** Directives that take no sources. */
 const SOURCELESS = ["upgrade-insecure-requests", "block-all-mixed-content"];
 
+const KEYWORDS =
+  "self none unsafe-inline unsafe-eval unsafe-hashes wasm-unsafe-eval strict-dynamic report-sample inline-speculation-rules trusted-types-eval report-sha256 report-sha384 report-sha512".split(
+    " ",
+  );
+
 /** A keyword, nonce or hash without its quotes. */
-const UNQUOTED =
-  /^(self|none|unsafe-inline|unsafe-eval|unsafe-hashes|wasm-unsafe-eval|strict-dynamic|report-sample|nonce-.+|sha(256|384|512)-.+)$/i;
+const UNQUOTED = new RegExp(`^(${KEYWORDS.join("|")}|nonce-.+|sha(256|384|512)-.+)$`, "i");
 
 export interface CspProblem {
   /** The path of the mistake in an object: the directive and the source's index. Empty for text. */
@@ -134,7 +138,12 @@ function sourceProblems({ sources, path, malformed }: Directive, name: string): 
       const message = `${name} contains ${JSON.stringify(source)}, but a source can't be empty or contain spaces, commas or semicolons. ${advice}`;
       return [{ path: sourcePath, message }];
     }
-    if (!takesSources(name) || !UNQUOTED.test(source)) return [];
+    if (!takesSources(name)) return [];
+    const word = source.replaceAll("'", "");
+    const keyword = word !== source && !UNQUOTED.test(word) ? nearest(word, KEYWORDS) : undefined;
+    const advice = `which browsers ignore. Did you mean '${keyword}'?`;
+    if (keyword !== undefined) return [{ path: sourcePath, message: `${name} has ${source}, ${advice}` }];
+    if (!UNQUOTED.test(source)) return [];
     const quoted = `'${/^(nonce|sha)/i.test(source) ? source : source.toLowerCase()}'`;
     const message = `${name} has ${source} without quotes, so browsers treat it as a hostname. Write ${quoted}, with single quotes`;
     return [{ path: sourcePath, message }];

@@ -89,20 +89,19 @@ export const pageShieldPolicy = defineResource({
           key: canonicalJson(omit(declared, ["adopt"])),
           clash: `declare the same policy, with identical fields, in zone ${zoneId}. Keep one of them`,
         };
+        const clash = `have the same description in zone ${zoneId}, and one takes over the policy with this description. Give them different descriptions`;
+        const isTaking = adopt === "takeOver";
+        const described = { key: `${zoneId} ${description}`, ...(isTaking && { clash }) };
         const takeover = {
-          key: `${zoneId} ${description}`,
-          clash: `would both take over the policy with this description in zone ${zoneId}. Give them different descriptions`,
+          key: `${zoneId} takes over ${description}`,
+          ...(!isTaking && { clash, isRead: true }),
         };
         const enforcement = {
           key: `${zoneId} enforced`,
           clash: `are both enforced allow policies in zone ${zoneId}, so visitors get only the scripts that both allow`,
           warnOnly: true,
         };
-        return [
-          content,
-          ...(adopt === "takeOver" ? [takeover] : []),
-          ...(isEnforced(declared) ? [enforcement] : []),
-        ];
+        return [content, described, takeover, ...(isEnforced(declared) ? [enforcement] : [])];
       },
     },
   ],
@@ -254,7 +253,7 @@ export interface PageShieldPolicyArgs {
   /**
    * The Content Security Policy: CSP text, or directives by their camelCase names, such as
    * `{ scriptSrc: ["'self'", "cdn.example.com"] }`, with `true` for a directive without sources. Differences in order
-   * and case that have no effect are ignored. A misspelled or repeated directive or a keyword without quotes fails the
+   * and case that have no effect are ignored. A misspelled or repeated directive, and a misspelled keyword or one without quotes, fail the
    * preview. The preview warns about an empty list (`'none'`), a nonce, a directive that Page Shield doesn't list,
    * hosts in `frame-ancestors`, and sources that let any script run. Updates in place.
    */
@@ -265,7 +264,7 @@ export interface PageShieldPolicyArgs {
    * What to do if the zone already has an equal policy, or one with the same description. `"ifEqual"` adopts a policy
    * that's equal in every field, `"takeOver"` adopts the policy with this description and changes what differs, and
    * `"never"` fails if there's an equal one. Otherwise, one with the same description stays beside the new policy, and a
-   * warning names it. A forced replacement requires `"ifEqual"` or `"takeOver"`: with `"never"`, it fails because
+   * warning names it, and it's an error if another resource of the program declares it. A forced replacement requires `"ifEqual"` or `"takeOver"`: with `"never"`, it fails because
    * the resource's own policy still exists. Changing it writes nothing.
    *
    * @defaultValue `"ifEqual"`

@@ -87,8 +87,14 @@ class ExpressionChecker {
 
   #comparison({ value, operator, operand }: Condition & { kind: "comparison" }): number | undefined {
     const { type, each } = this.#value(value);
-    const wrong = this.#mismatch(value, type, operator, operand);
+    const wrong = this.#mismatch(value, type, operator, operand) ?? wrongRegex(operator, operand);
     if (wrong !== undefined) this.errors.push(wrong);
+    const literal = literalsOf(operand).find((one) => one.type === "String" && one.value.includes("*"));
+    if (["eq", "ne", "in"].includes(operator) && NAMES_HOST_OR_PATH.test(value.name) && literal !== undefined)
+      this.warnings.push({
+        at: literal.at,
+        reason: `${operator} takes the asterisk literally, so "${literal.value}" matches nothing but itself. Write ${operator === "ne" ? "not " : ""}${value.name} wildcard "${literal.value}"`,
+      });
     return each;
   }
 
@@ -197,6 +203,24 @@ class ExpressionChecker {
     if (arg.kind === "field" || arg.kind === "call") return this.#value(arg).each;
     return this.#condition(arg);
   }
+}
+
+/** Fields whose values rarely contain an asterisk. */
+const NAMES_HOST_OR_PATH = /^(http\.host|cf\.zone\.name|(raw\.)?http\.request\.(full_uri|uri|uri\.path))$/;
+
+/** Finds mistakes in a regular expression: https://docs.rs/regex/latest/regex/#syntax, which Cloudflare refers to. */
+function wrongRegex(operator: string, operand: Operand): Diagnostic | undefined {
+  if (operator !== "matches" || operand.kind !== "literal") return undefined;
+  // A class may begin with a bracket, and contain classes such as [:alpha:].
+  const bare = operand.value.replace(/\\\D/g, "_").replace(/\[\^?\]?(?:\[:\^?\w+:\]|[^\]])*\]/g, "_");
+  let depth = 0;
+  for (const character of bare) if (depth >= 0) depth += character === "(" ? 1 : character === ")" ? -1 : 0;
+  const wrong = /\(\?<?[=!]|\\[1-9]/.test(bare)
+    ? "Cloudflare supports no lookaround and no backreferences"
+    : depth !== 0 || /\[|(^|[(|])[*+]|(^|\|)\?|\\$/.test(bare)
+      ? "a bracket has no counterpart, or *, + or ? follows nothing. Write .* for any text"
+      : undefined;
+  return wrong === undefined ? undefined : { at: operand.at, reason: `invalid regular expression: ${wrong}` };
 }
 
 /** Returns the type of a value once its indexes are applied. Undefined if an index doesn't fit the type. */

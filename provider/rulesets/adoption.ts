@@ -125,7 +125,7 @@ async function adoptOthers(
 }
 
 /** Returns the start of a default ref, which all default refs of the stack share. Undefined for any other ref. */
-function stackPrefixOf(ref: string): string | undefined {
+export function stackPrefixOf(ref: string): string | undefined {
   return /^edgeguard\/[^/]+\/[^/]+\//.exec(ref)?.[0];
 }
 

@@ -4,6 +4,7 @@ import type { JsonObject } from "../basics/json";
 import { members } from "../basics/published";
 import { applying, pluralize } from "../basics/words";
 import { formatNumber } from "../limits/workers";
+import { quoteRule } from "./rule-names";
 
 /** What an operation finds out about a deployment of a managed ruleset, and the messages about it. */
 
@@ -172,7 +173,7 @@ export function trafficLines(traffic: Traffic): readonly string[] {
 /** Names the rule, or counts the rules and names the one with the most events. */
 function rulesText({ rules, top }: RuleTraffic, about: (count: number) => string): string {
   if (top === undefined) return rules === 0 ? "" : ` (${pluralize(rules, "rule")})`;
-  const name = `rule ${top.id}${top.description === "" ? "" : ` ${JSON.stringify(top.description)}`}`;
+  const name = `rule ${quoteRule(top.id, top.description)}`;
   return rules === 1 ? ` (${name})` : ` (${pluralize(rules, "rule")}; ${about(top.events)} of ${name})`;
 }
 

@@ -13,7 +13,7 @@ import { HIDDEN } from "../runtime/hidden";
 import type { Unmanaged } from "../runtime/unmanaged";
 import { warnBeforeMigration } from "./before-migration";
 import { compareLive } from "./compare-live";
-import { adoptionOf, chooseExisting, recordOnFailure, takeOver } from "./adoption";
+import { adoptionOf, chooseExisting, recordOnFailure, stackPrefixOf, takeOver } from "./adoption";
 import * as declared from "./arguments";
 import {
   computed,
@@ -46,6 +46,7 @@ import {
 } from "./version-changes";
 import {
   ensureEntryPoint,
+  findByRef,
   entryPointOf,
   entryPointPath,
   isSameEntryPoint,
@@ -269,6 +270,8 @@ export const managedRulesetOverride = defineResource({
         : "";
       return { failures: unresolved.map((each) => ({ ...each, reason: each.reason + hint })) };
     }
+    const problems = [...problemsIn(ctx, args, prepared)];
+    if (isNew && problems.length > 0) return { failures: problems }; // Otherwise, the advice would be to adopt a rule that differs.
     const found = await cachedEntryPoint(ctx, entryPointOf(args));
     const missing = missingAnchor(args.position, found, scopeOf(args));
     // This is only a warning, because the same update may create that rule first.
@@ -276,6 +279,13 @@ export const managedRulesetOverride = defineResource({
       ctx.say.warn(
         `managed ruleset ${JSON.stringify(args.ref)}: ${missing}. The update will fail unless the rule exists by then.`,
       );
+    // An adopted rule keeps its own ref.
+    const taken = isNew || args.ref === olds["ref"] ? undefined : findByRef(found, args.ref);
+    if (taken !== undefined && findByRef(found, String(olds["ref"])) && ctx.holding(taken.id) === undefined)
+      problems.push({
+        property: "ref",
+        reason: `is already the ref of rule ${taken.id}. Use another one, or delete that rule`,
+      });
     const existing = isNew ? await chooseExisting(ctx, args, prepared, found) : undefined;
     const isFree = (id: string | undefined): boolean => id === MANAGED_RULES.FREE_RULESET_ID;
     // A zone that deploys another ruleset already may do so.
@@ -293,9 +303,13 @@ export const managedRulesetOverride = defineResource({
       other === undefined
         ? duplicate && `rule ${duplicate.id} (${duplicate.ref}) in ${scopeName(scopeOf(args))}`
         : `${JSON.stringify(other.ref)} of this program`;
+    // A later resource of this program may be about to change the rule.
+    const isOfStack =
+      other === undefined && duplicate?.ref.startsWith(stackPrefixOf(args.ref) ?? " ") === true;
+    const unless = isOfStack ? ", unless this update changes or deletes that rule" : "";
     if (executor !== undefined)
       ctx.say.warn(
-        `managed ruleset ${JSON.stringify(args.ref)}: ${JSON.stringify(managed.name)} will run twice for the same requests, because ${executor} also executes it.`,
+        `managed ruleset ${JSON.stringify(args.ref)}: ${JSON.stringify(managed.name)} will run twice for the same requests, because ${executor} also executes it${unless}.`,
       );
     const deployed = declaredVersion(args, prepared);
     const since = isNew ? undefined : recordedVersion(args, olds);
@@ -323,7 +337,7 @@ export const managedRulesetOverride = defineResource({
       computed: { expansion, ...(Object.keys(ruleIds).length === 0 ? {} : { ruleIds }) },
       seen: [SEEN.existingRule],
       found: omitAbsent({ ...compared, versions: versions.length === 0 ? undefined : versions }),
-      failures: [...problemsIn(ctx, args, prepared), ...gone, ...identicalDuplicate(args, other)],
+      failures: [...problems, ...gone, ...identicalDuplicate(args, other)],
       ...adopts,
     };
   },

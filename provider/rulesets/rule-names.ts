@@ -154,6 +154,10 @@ export function listRules(rules: readonly ManagedRule[]): string {
   return rules.slice(0, SHOWN_RULES).map(describeRule).join(", ") + (more > 0 ? `, and ${more} more` : "");
 }
 
+/** Names a rule: `6f01… "Java applications: SQL injection"`. */
+export const quoteRule = (id: string, description = ""): string =>
+  description === "" ? id : `${id} ${JSON.stringify(description)}`;
+
 export function describeRule({ id, description }: ManagedRule): string {
   const shown =
     description.length > SHOWN_CHARACTERS ? `${description.slice(0, SHOWN_CHARACTERS)}…` : description;

@@ -147,7 +147,9 @@ export async function eventsOfDays(
     if (dataset === undefined || dataset.span < HOUR_MS) return { unknown: NOTHING };
     const kept = Math.floor(dataset.reach / DAY_MS);
     if (kept < days)
-      return { unknown: `Cloudflare keeps them for ${pluralize(kept, "whole day")}, not for ${days}` };
+      return {
+        unknown: `Cloudflare keeps them for ${pluralize(kept, "whole day")}, not for ${days}${kept > 0 ? `. Pass --days ${kept}` : ""}`,
+      };
     const now = ctx.api.now();
     const from = now - days * DAY_MS;
     const read = async (withFields: boolean): Promise<Events> => {

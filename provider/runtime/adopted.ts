@@ -51,7 +51,7 @@ export function adoptionLine({ what, more }: Adoption, { object, onDestroy, chan
   const does =
     changes === undefined
       ? `adopts the existing ${object}, which matches the program`
-      : `takes over the existing ${object} and changes ${changesInWords(changes)}`;
+      : `adopts the existing ${object} and changes ${changesInWords(changes)}`;
   return [`${what} ${does}.`, `Destroying the resource ${onDestroy}.`, more].filter(Boolean).join(" ");
 }
 

@@ -140,7 +140,8 @@ function clashes(
 ): CheckFailure[] {
   const known = claims.filter(({ by }) => by.every((key) => valid.has(key)));
   const found = known.flatMap((rule) => rule.of(pick(inputs, rule.by) as Args)); // It reads no others.
-  return found.flatMap(({ key, clash, warnOnly = false }) => {
+  return found.flatMap(({ key, clash, warnOnly = false, isRead = false }) => {
+    if (isRead && !host.record.isDeclared(`${type} ${key}`)) return [];
     const first = host.record.declare(`${type} ${key}`, { name, holder });
     if (clash === undefined || first.holder === holder) return [];
     const reason = `${type} "${first.name}" and "${name}" ${clash}.`;

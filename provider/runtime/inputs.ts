@@ -47,6 +47,11 @@ export function checkInputs(
     for (const issue of problems) {
       failures.push({ property: propertyPath(issue.path), reason: reasonOf(issue, one, isSecret) });
     }
+    if (OUTPUT_AS_TEXT.test(JSON.stringify(one))) {
+      const reason =
+        "contains Pulumi's error text instead of an output's value, because an output was converted to text. Use pulumi.interpolate or pulumi.jsonStringify, in Python pulumi.Output.format or pulumi.Output.json_dumps";
+      failures.push({ property: key, reason });
+    }
     if (isUnknown) {
       inputs[key] = value;
     } else if (problems.length === 0) {
@@ -57,6 +62,10 @@ export function checkInputs(
   }
   return { inputs, failures, known, corrected };
 }
+
+/** What the SDKs of Node.js and Python return as the text of an output. */
+const OUTPUT_AS_TEXT =
+  /Calling (\[to(String|JSON)\] on an \[Output<T>\]|__str__ on an Output\[T\]) is not supported/;
 
 /** Reports unknown arguments, and renames those whose names resemble a valid argument. */
 function correctSpelling(

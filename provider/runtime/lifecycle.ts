@@ -130,6 +130,8 @@ export interface Claim {
   readonly clash?: string;
   /** Whether a clash is a warning instead of an error. */
   readonly warnOnly?: boolean;
+  /** Whether the resource doesn't make the claim, and only clashes with one that did. */
+  readonly isRead?: boolean;
 }
 
 /** Determines what a resource claims from some of its arguments, once all of them are known and valid. */

@@ -3,14 +3,14 @@ import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
-import { parseJson } from "../basics/json";
+import { omitAbsent, parseJson } from "../basics/json";
 import { kindOf } from "../runtime/type-tokens";
 import { partsOfUrn } from "../runtime/urn";
 import { slug } from "../import/names";
 import { CommandError } from "../terminal/errors";
 import { readText } from "../terminal/files";
 import type { Io } from "../terminal/io";
-import type { Account, Cell, Head, Unmanaged, Zone } from "./model";
+import type { Account, Cell, Head, Task, Unmanaged, Zone } from "./model";
 import { isNotReadable, mapCell, valueOf } from "./readable";
 
 /** The objects that stacks manage, with this package's resources or those from Cloudflare's own provider. */
@@ -42,7 +42,17 @@ export class Stacks {
     };
     const accountDeployments = this.#markDeployments(zone.accountDeployments);
     const unmanaged = list.of(`--zone ${id}`, valueOf(name) ?? id, parts);
-    return { ...zone, ...parts, accountDeployments, unmanaged };
+    const tasks = zone.tasks.map((task) => this.#withoutClash(task, id));
+    return { ...zone, ...parts, accountDeployments, unmanaged, tasks };
+  }
+
+  /** Tells where to change a resource that a stack already has, instead of declaring another one. */
+  #withoutClash(task: Task, zoneId: string): Task {
+    const type = /^new (WafMigration|PageShieldSettings)\(/.exec(task.code ?? "")?.[1];
+    const stack = this.#managers.get(`${type} ${zoneId}`);
+    if (stack === undefined) return task;
+    const text = `${task.text} Stack ${stack} has the zone's ${type}: change it there.`;
+    return omitAbsent({ ...task, text, code: undefined });
   }
 
   /** Marks an account's objects with the stacks that manage them, and lists the unmanaged objects. */

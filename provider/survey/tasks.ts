@@ -1,5 +1,6 @@
 import { formatNumber } from "../limits/workers";
 import { applying, firstFew, inSeries, pluralize } from "../basics/words";
+import { quoteRule } from "../rulesets/rule-names";
 import { protectionOf } from "./protection";
 import { isNotReadable, isReadable, valueOf } from "./readable";
 import { TASKS, type Deployment, type Task, type TaskKind, type Zone } from "./model";
@@ -97,14 +98,14 @@ const FINDERS: Readonly<Record<TaskKind, (zone: Facts) => Found | undefined>> = 
     if (onLog === undefined || isPaused(zone)) return undefined;
     const { rules, events, top } = onLog;
     const about = isSampled === true ? "about " : "";
-    const which = `rule ${top.ruleId}${top.description === undefined ? "" : ` ${JSON.stringify(top.description)}`}`;
+    const which = `rule ${quoteRule(top.ruleId, top.description)}`;
     const of = `${about}${pluralize(events, "event")} in the last ${hours} h`;
     return {
       text:
         rules === 1
           ? `Check whether ${which} can block: it's on log, and logged ${of}.`
           : `Check whether ${formatNumber(rules)} rules on log can block: they logged ${of}, ${about}${formatNumber(top.events)} of ${which}.`,
-      command: IMPORT,
+      command: "edgeguard rollout --zone <zone ID>",
     };
   },
   blockingPolicy: (zone) => {

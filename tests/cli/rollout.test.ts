@@ -353,8 +353,8 @@ describe("edgeguard rollout fails", () => {
   });
 
   test.each([
-    ["blog", "7", "for 2 whole days, not for 7."],
-    ["small", "3", "for 2 whole days, not for 3."],
+    ["blog", "7", "for 2 whole days, not for 7. Pass --days 2."],
+    ["small", "3", "for 2 whole days, not for 3. Pass --days 2."],
     ["free", "1", "for 0 whole days, not for 1."],
   ] as const)("if the plan of %s keeps no events of %s days", async (zone, days, kept) => {
     bench.inZone(zone);

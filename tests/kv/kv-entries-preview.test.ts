@@ -125,6 +125,16 @@ describe("an unchanged file", () => {
 });
 
 describe("a changed file", () => {
+  test("records which keys lose their values", async () => {
+    writeFileSync(FILE, JSON.stringify([...entries.slice(1), { key: "item-0", value: "" }]));
+    const recorded = await up({ file: FILE });
+    const emptied = entries.map(({ key }, at) => ({ key, value: at < 3 ? "" : "another" }));
+    writeFileSync(FILE, JSON.stringify([...emptied, { key: "new", value: "" }]));
+    const op = new Operation(setup.api);
+    const { inputs } = await op.preview(TYPE, { ...setup.address, file: FILE }, recorded);
+    expect(inputs).toMatchObject({ impact: { emptied: { count: 2, names: ["item-1", "item-2"] } } });
+  });
+
   test("causes no change if it declares the same entries, but its new hash is recorded", async () => {
     const recorded = await up({ file: FILE });
     writeFileSync(FILE, JSON.stringify([...entries].reverse(), null, 2));

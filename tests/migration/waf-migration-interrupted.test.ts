@@ -561,6 +561,9 @@ describe("because a migration can't be undone,", () => {
     const op = b.operation({ config: { "edgeguard:apiToken": "" } }); // Not even a credential is needed.
     await op.destroy(TYPE, recorded);
     expect(op.warned).toEqual(warnings);
+    const stays =
+      "removed from the state. Nothing was sent, so the zone stays as it is (last seen at start).";
+    expect(op.said.join()).toContain(target === "assessed" ? stays : "");
     expect(api.requests).toEqual([]);
   });
 

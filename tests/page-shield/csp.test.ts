@@ -79,6 +79,13 @@ describe("rejects a CSP with", () => {
       { scriptSrc: ["Unsafe-Inline"] },
       "Write 'unsafe-inline', with single quotes",
     ],
+    [
+      "a misspelled keyword",
+      "script-src 'slef'",
+      "script-src has 'slef', which browsers ignore. Did you mean 'self'?",
+    ],
+    ["another misspelled keyword", { scriptSrc: ["'unsafe-inlin'"] }, "Did you mean 'unsafe-inline'?"],
+    ["a keyword with one quote", "script-src 'self", "Did you mean 'self'?"],
     ["two sources in one item", { scriptSrc: ["'self' a.com"] }, "a source can't be empty or contain"],
     ["sources separated by a comma", "script-src 'self', a.com", "a source can't be empty or contain"],
     ["an empty source", { scriptSrc: [""] }, "a source can't be empty or contain"],

@@ -383,10 +383,28 @@ describe("a PageShieldPolicy in a zone with policies", () => {
       outputs: { adopted: { changes: { action: { before: "allow", after: "log" } } } },
     });
     expect(op.said[0]).toContain(
-      `takes over the existing policy ${id} in zone ${policy.zoneId} and changes action: "allow" → "log". Destroying the resource deletes it.`,
+      `adopts the existing policy ${id} in zone ${policy.zoneId} and changes action: "allow" → "log". Destroying the resource deletes it.`,
     );
     expect(await stored()).toEqual([expect.objectContaining({ id, action: "log", scope: 7 })]);
   });
+
+  test.each([["the stack's policy comes first"], ["the stack's policy comes last"]])(
+    'with adopt: "takeOver", refuses a policy that another resource of the program declares: %s',
+    async (order) => {
+      const recorded = await b.up(policy);
+      const op = b.operation();
+      const own = async () => await op.refusals(TYPE, { ...policy, __resourceName: "own" }, recorded);
+      const taking = async () =>
+        await op.refusals(TYPE, { ...policy, action: "allow", adopt: "takeOver", __resourceName: "taking" });
+      const [first, second] = order.endsWith("first") ? [own, taking] : [taking, own];
+      expect(await first()).toEqual([]);
+      expect(await second()).toEqual([
+        expect.stringMatching(
+          / "\w+" and "\w+" have the same description in zone \w+, and one takes over the policy/,
+        ),
+      ]);
+    },
+  );
 
   test('with adopt: "takeOver", leaves a policy alone if another one is equal in all fields', async () => {
     await createElsewhere({ action: "allow" });

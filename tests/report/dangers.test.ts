@@ -420,6 +420,35 @@ describe("reports that a managed ruleset stops acting:", () => {
       [`${REMOVED}; the zone's other rulesets don't replace it: another`],
       [gone, created("ManagedRulesetOverride", "two", owasp)],
     ],
+    [
+      "when it may be disabled, and doesn't stay for itself",
+      [`OWASP in zone ${ZONE} may be disabled; ${LAST}`],
+      [
+        stepOf("update", "ManagedRulesetOverride", "one", {
+          old: rule,
+          new: { ...rule, enabled: UNKNOWN },
+          outputs,
+        }),
+      ],
+    ],
+    [
+      "and doesn't count another team's rule that the plan takes over and disables",
+      [`${REMOVED}; ${LAST}`, `another in zone ${ZONE} is disabled; ${LAST}`],
+      [
+        stepOf("delete", "ManagedRulesetOverride", "one", {
+          old: rule,
+          outputs: { ...outputs, otherManagedRules: [other] },
+        }),
+        created("ManagedRulesetOverride", "two", {
+          ...owasp,
+          enabled: false,
+          adopted: {
+            object: 'rule r9 "of the team" in zone x',
+            changes: { enabled: { before: true, after: false } },
+          },
+        }),
+      ],
+    ],
     ["but not when it's only renamed", [], [gone, created("ManagedRulesetOverride", "two", rule)]],
     [
       "when the other is disabled",
@@ -478,6 +507,18 @@ describe("reports that a managed ruleset stops acting:", () => {
     ],
   ])("%s", (_, expected, steps) => {
     expect(sentences("unprotect", ...steps)).toEqual(expected);
+  });
+
+  test("shows neither an unknown tag nor a paranoia level that rises as a loss", () => {
+    const old = { ...rule, owasp: { paranoiaLevel: 1, scoreThreshold: 25 } };
+    const update = (change: object): MadeStep =>
+      stepOf("update", "ManagedRulesetOverride", "one", { old, new: { ...old, ...change } });
+    expect(sentences("unprotect", update({ categories: [{ tag: UNKNOWN, action: "log" }] }))).toEqual([
+      "OWASP protects less: overrides that the plan doesn't show",
+    ]);
+    expect(sentences("unprotect", update({ owasp: { paranoiaLevel: 2, scoreThreshold: 60 } }))).toEqual([
+      "OWASP protects less: rule that compares the score score threshold 25 (high) → 60 (low)",
+    ]);
   });
 
   test("names the zone's remaining rule, unless the plan also removes that rule", () => {
@@ -844,6 +885,22 @@ describe("the report on KV entries", () => {
     expect(said).toEqual(dangers.map((sentence) => `removes ${sentence}`));
     expect(report(plan, "json", { keys: 1000 }).dangers).toEqual([]);
     expect(report(plan, "json", { keys: 1, share: 0.01 }).dangers).toHaveLength(1);
+  });
+
+  test("counts keys that lose their values, together with those that are deleted", () => {
+    const step = (emptied: number): MadeStep =>
+      stepOf("update", "KvEntries", "one", {
+        old: { namespaceId: NAMESPACE, keys: 20 },
+        new: {
+          namespaceId: NAMESPACE,
+          ...found({ removed: list(...many(4)), emptied: list(...many(emptied)) }),
+        },
+      });
+    expect(sentences("removes", step(5))).toEqual([]);
+    expect(sentences("removes", step(12))).toEqual([
+      "12 of 20 keys that it wrote lose their values",
+      "4 of 20 keys that it wrote are deleted",
+    ]);
   });
 
   test("says that entries delete their only key", () => {

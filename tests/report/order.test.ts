@@ -276,6 +276,18 @@ describe("on a zone,", () => {
       expect(dangersOf(...(await replaced(exceptions, more)).steps)).toEqual([]);
     });
 
+    test("doesn't come after its own exceptions", async () => {
+      const exceptions = [{ expression: API_PATH, skip: "all" }];
+      const { steps, managed } = await replaced([], { exceptions });
+      const [step, kept] = steps;
+      if (step === undefined || kept === undefined) throw new Error("no steps");
+      const created = { ...step, op: "create-replacement" };
+      const gone = { ...deleted(TYPE, "managed", managed.inputs, managed.outputs), op: "delete-replaced" };
+      expect(dangersOf(gone, step, created, kept).filter((text) => text.includes("may come after"))).toEqual(
+        [],
+      );
+    });
+
     test("is reported unless the plan shows that the new rule is created first", async () => {
       const { steps, managed } = await replaced([skipsManaged]);
       const [step, kept] = steps;

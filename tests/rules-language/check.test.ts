@@ -26,6 +26,8 @@ test.each([
   'http.user_agent contains "\\"\\\\ \\x2e\\101" and ends_with(http.request.uri.path, ".html")',
   'is_timed_hmac_valid_v0("key", http.request.uri, 100000, http.request.timestamp.sec, 8)',
   'concat(http.host, "/", http.request.uri.path) eq "a/b"',
+  'http.request.uri.path matches "(?i)^/[]a(]\\((?:x|y*?)\\\\$" or http.host ~ "^[[:alpha:]-]+(?P<tld>\\.com){1,2}$"',
+  'http.host contains "*" and lower(http.host) eq "*" and http.user_agent eq "*"',
   '\n  http.host eq "größe.example"\r\n  and\tssl\n',
 ])("accepts the expression %j", (expression) => {
   expect(checkExpression(expression)).toEqual(NONE);
@@ -122,6 +124,31 @@ describe("an invalid expression", () => {
       'http.request.headers[0] eq "y"',
       'column 1: http.request.headers is a map, so this index doesn\'t work. Use a key for a map (http.request.headers["name"]), and a number or * for an array',
     ],
+    // Regular expressions
+    [
+      'http.host matches "^(a|b"',
+      "column 19: invalid regular expression: a bracket has no counterpart, or *, + or ? follows nothing. Write .* for any text",
+    ],
+    [
+      'http.host matches "a)"',
+      "column 19: invalid regular expression: a bracket has no counterpart, or *, + or ? follows nothing. Write .* for any text",
+    ],
+    [
+      'ssl or http.host ~ "[a-z"',
+      "column 20: invalid regular expression: a bracket has no counterpart, or *, + or ? follows nothing. Write .* for any text",
+    ],
+    [
+      'http.host matches "*.example.com"',
+      "column 19: invalid regular expression: a bracket has no counterpart, or *, + or ? follows nothing. Write .* for any text",
+    ],
+    [
+      'http.host matches r"a\\"',
+      "column 19: invalid regular expression: a bracket has no counterpart, or *, + or ? follows nothing. Write .* for any text",
+    ],
+    ...['"^(?!www)"', '"(?<=a)b"', '"(a)\\1"'].map((regex): [string, string] => [
+      `http.host matches ${regex}`,
+      "column 19: invalid regular expression: Cloudflare supports no lookaround and no backreferences",
+    ]),
     // Several lines
     ["ssl\n  or http.host eq a", 'line 2, column 19: a needs quotes. Write "a"'],
   ])("is rejected with the position and the fix: %j", (expression, error) => {
@@ -134,6 +161,14 @@ test.each([
   [
     "ssl and cf.tomorrow.score gt 1",
     "column 9: field cf.tomorrow.score is not known to this version. If the field is new, ignore this warning",
+  ],
+  [
+    'http.host eq "*.shop.example"',
+    'column 14: eq takes the asterisk literally, so "*.shop.example" matches nothing but itself. Write http.host wildcard "*.shop.example"',
+  ],
+  [
+    'ssl and http.request.uri.path ne "/api/*"',
+    'column 34: ne takes the asterisk literally, so "/api/*" matches nothing but itself. Write not http.request.uri.path wildcard "/api/*"',
   ],
   ['lowr(http.host) eq "a"', "column 1: function lowr is not known to this version. Did you mean lower(…)?"],
   [

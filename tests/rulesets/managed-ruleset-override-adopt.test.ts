@@ -187,7 +187,7 @@ describe("someone else's rule that runs the same ruleset for the same requests",
     const { step, inputs } = await op.preview(TYPE, { ...moved, adopt: "takeOver" }, recorded);
     expect(step).toBe("replace");
     expect(inputs).toMatchObject({ adopted: { changes: { owasp: { before: { paranoiaLevel: 4 } } } } });
-    expect(op.said.join()).toContain(`takes over the existing rule ${seededRules.blog.owasp} in zone`);
+    expect(op.said.join()).toContain(`adopts the existing rule ${seededRules.blog.owasp} in zone`);
   });
 
   test.each(["ifEqual", "takeOver"])("shows no value of a secret argument (adopt: %s)", async (adopt) => {
@@ -290,6 +290,40 @@ test("warns if another program's rule runs the same ruleset for the same request
     ),
   ]);
   expect(await bench.warnings(bench.declare({ ref: `${REF}-2`, expression: "ssl" }), recorded)).toEqual([]);
+});
+
+test("says that a ruleset doesn't run twice if the program also changes the other rule, as two rules that swap their rulesets", async () => {
+  const free = { id: managedRulesets.free };
+  const one = await bench.up(bench.declare({ ref: "edgeguard/site/dev/one" }));
+  const other = await bench.up(bench.declare({ ref: "edgeguard/site/dev/other", ruleset: free }));
+  const op = bench.operation();
+  await op.preview(TYPE, bench.declare({ ref: "edgeguard/site/dev/one", ruleset: free }), one);
+  await op.preview(TYPE, bench.declare({ ref: "edgeguard/site/dev/other" }), other);
+  expect(op.warned).toEqual([
+    expect.stringMatching(
+      /other\) in zone \w+ also executes it, unless this update changes or deletes that rule\.$/,
+    ),
+  ]);
+});
+
+test("refuses a new ref that another rule has, in the preview", async () => {
+  const recorded = await bench.up(bench.declare({ ref: "ours" }));
+  expect(await bench.refusals(bench.declare({ ref: "security-team/managed" }), recorded)).toEqual([
+    `ref: is already the ref of rule ${seededRules.shop.managed}. Use another one, or delete that rule`,
+  ]);
+});
+
+test("says what's wrong with a new declaration before it advises to take over a rule", async () => {
+  expect(await bench.refusals({ ...blog(), categories: [{ tag: "nonsense", enabled: false }] })).toEqual([
+    expect.stringContaining("has no rule with the tag"),
+  ]);
+});
+
+test("adopts a matching rule that has to move, and doesn't say that it takes it over", async () => {
+  const declared = { ...shop(), categories: SHOP_CATEGORIES };
+  const op = bench.operation();
+  await op.preview(TYPE, { ...declared, position: "last" });
+  expect(op.said.join()).toMatch(/adopts the existing rule .* and changes position: /);
 });
 
 test.each([
@@ -414,7 +448,7 @@ describe('adopt: "takeOver"', () => {
     });
     expect(preview.said.filter((line) => !/of the last 24 h|events aren't known/.test(line))).toEqual([
       expect.stringMatching(
-        'takes over the existing rule .* and changes categories\\.wordpress\\.enabled: false → not set; categories\\.anomaly\\.action: "log" → not set; .*' +
+        'adopts the existing rule .* and changes categories\\.wordpress\\.enabled: false → not set; categories\\.anomaly\\.action: "log" → not set; .*' +
           'Destroying the resource restores its current settings\\. To keep the rule\'s current settings, declare: categories: \\[\\{ tag: "wordpress"',
       ),
     ]);

@@ -34,6 +34,16 @@ afterEach(() => api.close());
 
 const off = { config: { "edgeguard:liveChecks": "false" } };
 
+test.each([
+  "Calling [toString] on an [Output<T>] is not supported.",
+  "Calling __str__ on an Output[T] is not supported.",
+])("refuses the text of an output in place of its value: %s", async (text) => {
+  for (const description of [text, `for ${text}`])
+    expect(await new Operation(api, off).refusals("PageShieldPolicy", { ...policy, description })).toEqual([
+      expect.stringMatching(/^description: contains Pulumi's error text instead of an output's value/),
+    ]);
+});
+
 describe("the check of unknown values", () => {
   test.each(["zoneId", "enabled", "useReportingEndpoint", "useConnectionUrlPath", "onDestroy"])(
     "accepts an unknown PageShieldSettings %s",

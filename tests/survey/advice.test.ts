@@ -132,7 +132,17 @@ const DO: Readonly<Record<TaskKind, (site: Site, zone: Zone, task: Task) => unkn
     expect(task.text).toMatch(
       /^Check whether rule [0-9a-f]{32} ".+" can block: it's on log, and logged 7 events in the last 24 h\.$/,
     );
-    await site.import(zone, task);
+    const [, ...args] = (task.command ?? "").replace("<zone ID>", zone.id).split(" ");
+    const kept = /Pass (--days) (\d+)\./.exec((await site.ground.command({}, ...args)).stderr);
+    const { code, stdout } = await site.ground.command({}, ...args, ...(kept?.slice(1) ?? []));
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringContaining(/rule (\w+)/.exec(task.text)?.[1] ?? "no rule"),
+    ]);
+    await site.import(zone, {
+      ...task,
+      command: "edgeguard import --zone <zone ID> --only rulesets --out zone-<zone ID>",
+    });
     const before = site.program;
     site.program = site.program.replace('action: "log"', 'action: "block"');
     expect(site.program).not.toBe(before);

@@ -342,6 +342,18 @@ scripts:
     const [account] = ground.result().accounts;
     expect(account?.unmanaged).toEqual({ objects: [], unread: [], command: "" });
     expect(account?.id).toBe(accounts.main);
+    // A stack's migration isn't declared a second time.
+    const id = zones.migratePro;
+    const migrating = { deployment: { resources: [resource(ours("WafMigration"), id)] } };
+    ground.write("zone.txt", id);
+    ground.write("migrating.json", JSON.stringify(migrating));
+    await ground.survey("--zones", "zone.txt", "--budget", "100", "--stack", "migrating.json", "--force");
+    expect(ground.zone(id).tasks[0]).toEqual(
+      expect.not.objectContaining({ code: expect.anything() as unknown }),
+    );
+    expect(ground.zone(id).tasks[0]?.text).toMatch(
+      /^Migrate to .* Stack shop\/prod has the zone's WafMigration: change it there\.$/,
+    );
     const broken = await ground.survey("--stack", ground.write("other.json", "{}"), "--out", "o2");
     expectEnd(broken, 1, "is not an exported stack");
   });

@@ -3,6 +3,7 @@ import { escapeInvisible } from "../../basics/printable";
 import { firstFew, pluralize, truncate } from "../../basics/words";
 import { readZone } from "../../import/zones";
 import { formatNumber } from "../../limits/workers";
+import { quoteRule } from "../../rulesets/rule-names";
 import { proposals, type JudgedRule, type Proposal, type Verdict } from "../../rulesets/rollout";
 import { total } from "../../rulesets/traffic";
 import { eventsOfDays } from "../../rulesets/traffic-events";
@@ -37,7 +38,7 @@ export async function proposeRollout(io: Io, { zone, days }: RolloutOptions): Pr
 }
 
 const named = ({ id, description }: Pick<JudgedRule, "id" | "description">): string =>
-  escapeInvisible(description === "" ? id : `${id} ${JSON.stringify(description)}`);
+  escapeInvisible(quoteRule(id, description));
 
 function proposalLines({ rule, managed, judged, declared }: Proposal): string[] {
   const [blocking, staying]: [string[], string[]] = [[], []];

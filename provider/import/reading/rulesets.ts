@@ -7,6 +7,7 @@ import { readEntryPoint, type EntryPointAddress } from "../../rulesets/entry-poi
 import { existingDeployment } from "../../rulesets/existing";
 import { findManagedRuleset, listManagedRulesets, UnknownRulesetError } from "../../rulesets/managed";
 import { thresholdName } from "../../rulesets/overrides";
+import { quoteRule } from "../../rulesets/rule-names";
 import {
   PHASES,
   type EntryPoint,
@@ -66,7 +67,7 @@ async function readEntryPointRules(
     for (const rule of found.rules) {
       if (rule.deploys !== undefined || excepting.has(rule)) continue;
       inventory.leaveOut(
-        `rule ${inWords(rule)} in ${owner}`,
+        `rule ${quoteRule(rule.id, rule.description)} in ${owner}`,
         rule.action === "skip"
           ? "it can't be declared as an exception for the deployment that follows it, so it's left unchanged"
           : `its action is ${JSON.stringify(rule.action)}, but only rules that execute a managed ruleset can be declared`,
@@ -93,7 +94,7 @@ async function readDeployment(where: DeploymentContext, rule: ZoneRule): Promise
   const { deploys } = rule;
   if (deploys === undefined) return undefined;
   const resource = TYPES.managedRulesetOverride;
-  const what = `rule ${inWords(rule)} in ${owner}`;
+  const what = `rule ${quoteRule(rule.id, rule.description)} in ${owner}`;
   let managed: ManagedRuleset;
   try {
     managed = await findManagedRuleset(ctx, account, { id: deploys.rulesetId }, deploys.version);
@@ -190,8 +191,4 @@ type Descriptions = Readonly<Record<string, string>>;
 function descriptionsOf({ rules }: ManagedRuleset): Descriptions {
   const described = rules.filter(({ description }) => description !== "");
   return Object.fromEntries(described.map(({ id, description }) => [id, description]));
-}
-
-function inWords({ id, description }: ZoneRule): string {
-  return `${id}${description === "" ? "" : ` ${JSON.stringify(description)}`}`;
 }

@@ -51,16 +51,16 @@ export const prunedKeys = irreversible(pruned);
 export const overwrittenKeys = irreversible(overwritten);
 
 /**
- * Finds a KvEntries that deletes many of its own keys, or lets them expire, because a source that lost entries by
+ * Finds a KvEntries that deletes or empties many of its own keys, or lets them expire, because a source that lost entries by
  * accident looks like any other update.
  */
 export const ownKeysRemoved: Judge = (all, { keys, share }) => {
   const before = asNumber(all.old.inputs["keys"]) ?? 0;
-  const { removed, expires, expiry = "" } = entriesImpact(all);
-  const [deleted, expiring] = losesObject(all)
-    ? [isKept(all) ? 0 : before, 0]
-    : [removed?.count ?? 0, expires?.count ?? 0];
-  const sum = deleted + expiring;
+  const { removed, expires, expiry = "", emptied } = entriesImpact(all);
+  const [deleted, expiring, blank] = losesObject(all)
+    ? [isKept(all) ? 0 : before, 0, 0]
+    : [removed?.count ?? 0, expires?.count ?? 0, emptied?.count ?? 0];
+  const sum = deleted + expiring + blank;
   if (sum < keys || sum < share * before) return [];
   const declaring = othersOf(all, ["accountId", "namespaceId"]).some(
     (other) => other.step.op === "create" || (entriesImpact(other).added?.count ?? 0) > 0,
@@ -74,6 +74,7 @@ export const ownKeysRemoved: Judge = (all, { keys, share }) => {
         : `${deleted === 1 ? "is deleted" : "are deleted"}${unless}`,
     ],
     [expiring, expiryText(expiring, expiry)],
+    [blank, blank === 1 ? "loses its value" : "lose their values"],
   ] as const;
   return losses.flatMap(([count, what]) => {
     if (count === 0) return [];

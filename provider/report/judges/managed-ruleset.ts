@@ -8,10 +8,12 @@ import { declaredRulesets, protectionOf, UNKNOWN_RULESET } from "../../rulesets/
 import { mergeRuleIds, recordedRuleIds, sameMeanings } from "../../rulesets/resolve-rules";
 import { byRuleId, byRuleName, type RuleIds } from "../../rulesets/rule-names";
 import { entryPoint, type Overrides } from "../../rulesets/wire";
+import { hasUnknown } from "../../runtime/engine-values";
 import { omitAbsent, pick, sameJson } from "../../basics/json";
+import { ADOPTED } from "../../runtime/adopted";
 import { joined, say, someOf, words, type Phrase } from "../phrase";
 import type { Plan } from "../plan";
-import { isDeleted, mayDeleteFirst, oncePerPlan, viewOf } from "../sections/section";
+import { isDeleted, mayDeleteFirst, NOTHING, oncePerPlan, viewOf } from "../sections/section";
 import { modeOf, nameOf, skipWords } from "../sections/managed-ruleset";
 import { asObject, cell, asList, asText, formatValue } from "../values";
 import { selectsNoLess, selectsNothing } from "./requests";
@@ -53,11 +55,12 @@ const stopped: Comparison = ({ before, after }) => {
   return [say`${nameOf(before)}${where} ${words(`${how}${rules}`)}`];
 };
 
-function withRemaining(sentence: Phrase, { inputs, outputs }: Side, plan: Plan): Phrase {
+function withRemaining(sentence: Phrase, { before, after }: Change, plan: Plan): Phrase {
+  const { inputs, outputs } = before ?? NOTHING;
   if (inputs["phase"] !== undefined) return sentence; // Responses are only logged.
   const { acting, leaving } = deploymentsOf(plan);
-  const declared = acting.filter((other) =>
-    traits.scope.every((name) => sameJson(other.inputs[name], inputs[name])),
+  const declared = acting.filter(
+    (other) => other !== after && traits.scope.every((name) => sameJson(other.inputs[name], inputs[name])),
   );
   // An account's rules only run in Enterprise zones, and its other rules may select other zones.
   const [owner, zone] =
@@ -65,7 +68,7 @@ function withRemaining(sentence: Phrase, { inputs, outputs }: Side, plan: Plan):
   // Rules that this plan removes don't count.
   const found = asList(outputs["otherManagedRules"])
     .map(asObject)
-    .filter(({ ruleId }) => !leaving.has(ruleId));
+    .filter(({ ruleId }) => !leaving.includes(asText(ruleId) ?? ""));
   const left = declaredRulesets(declared.map((other) => other.inputs));
   // What else another program's rule does isn't recorded.
   const others = found.map(({ rulesetId }) => ({ ...UNKNOWN_RULESET, id: asText(rulesetId) }));
@@ -96,7 +99,10 @@ const deploymentsOf = oncePerPlan((plan) => {
     acting: all
       .filter(({ step, new: next }) => !isDeleted(step) && mayAct(next))
       .map(({ new: next }) => next),
-    leaving: new Set(leaving.map(({ old }) => old.outputs["ruleId"])),
+    leaving: leaving.flatMap(({ old, new: next }) => [
+      asText(old.outputs["ruleId"]),
+      ...(asText(asObject(next.inputs[ADOPTED])["object"])?.split(" ") ?? []),
+    ]),
   };
 });
 
@@ -117,7 +123,8 @@ const weakerRules = whileEnabled((before, after, change) => {
   const lines = comparedIn(change, "weaker") ?? weakerAsDeclared(before, after);
   if (lines.length === 0) return [];
   const [was, is] = [levelOf(before), levelOf(after)];
-  const level = was === is ? [] : [`paranoia level ${formatOptional(was)} → ${formatOptional(is)}`];
+  const isLess = was !== is && !(Number(is) > Number(was));
+  const level = !isLess ? [] : [`paranoia level ${formatOptional(was)} → ${formatOptional(is)}`];
   return [say`${nameOf(after)} protects less: ${someOf([...lines, ...level].map(words), MOST_LINES)}`];
 });
 
@@ -244,8 +251,7 @@ const orderAfter = oncePerPlan((plan) => deploymentsAfter(plan, (old) => traits.
 
 export const managed = judgesFor(traits, COMPARISONS, {
   // Also reports what still runs in the zone.
-  stopsActing: (change, { old, plan }) =>
-    stopped(change).map((sentence) => withRemaining(sentence, change.before ?? old, plan)),
+  stopsActing: (change, { plan }) => stopped(change).map((sentence) => withRemaining(sentence, change, plan)),
   // A rule also moves together with another rule of the zone.
   position: (change, view) => {
     const { step, old, plan } = view;
@@ -340,7 +346,10 @@ function weakerAsDeclared(before: Side, after: Side): readonly string[] {
   const names = Object.keys(overridesShape.shape);
   const isSame = names.every((name) => isUnchanged(before.inputs[name], after.inputs[name]));
   if (isSame && sameNames(before, after)) return lines;
-  const [old, next] = [before, after].map(({ inputs }) => overridesShape.safeParse(inputs).data);
+  // An unknown tag would pass as text.
+  const [old, next] = [before, after].map(({ inputs }) =>
+    hasUnknown(pick(inputs, names)) ? undefined : overridesShape.safeParse(inputs).data,
+  );
   if (old === undefined || next === undefined) return [...lines, "overrides that the plan doesn't show"];
   const scoreRule = asText(asObject(before.outputs["known"])["scoreRule"]) ?? "that compares the score";
   // The same rule may be declared by its ID on one side and by name on the other.

@@ -119,7 +119,7 @@ export function newlySkipped(own: Deployment, all: readonly Deployment[]): reado
   const { after, place } = own;
   if (place === "stays") return [];
   return all
-    .filter((other) => other !== own && isInSameList(other.after, after))
+    .filter((other) => other.step.urn !== own.step.urn && isInSameList(other.after, after))
     .filter((other) => !isAhead(own, other))
     .flatMap((other) => {
       const given = other.after.inputs["exceptions"];

@@ -25,9 +25,7 @@ playScenario({
       changes: { create: 2 },
       writes: [`PATCH ${RULE}`],
       says: [
-        new RegExp(
-          `takes over the existing rule ${ID} in zone .* and changes owasp\\.paranoiaLevel: 4 → 2\\.`,
-        ),
+        new RegExp(`adopts the existing rule ${ID} in zone .* and changes owasp\\.paranoiaLevel: 4 → 2\\.`),
       ],
     },
     {
