@@ -140,7 +140,7 @@ function sourceProblems({ sources, path, malformed }: Directive, name: string): 
     }
     if (!takesSources(name)) return [];
     const word = source.replaceAll("'", "");
-    const isQuoted = source === `'${word}'` && UNQUOTED.test(word);
+    const isQuoted = /^'(nonce|sha\d+)-/i.test(source) || (source === `'${word}'` && UNQUOTED.test(word));
     const keyword = word === source || isQuoted ? undefined : nearest(word, KEYWORDS);
     const advice = `which browsers ignore. Did you mean '${keyword}'?`;
     if (keyword !== undefined) return [{ path: sourcePath, message: `${name} has ${source}, ${advice}` }];
