@@ -33,6 +33,10 @@ export function register(program: Command, io: Io): void {
         `comma-separated: ${PRODUCTS.join(", ")}; default: all. Without --account, KV namespaces come from the account that owns the zones`,
       ).argParser(wordsAmong("a product", PRODUCTS)),
     )
+    .option(
+      "--from <state>",
+      "import what a Terraform or Pulumi stack manages: a terraform.tfstate, or what `terraform show -json`, `tofu show -json` or `pulumi stack export` prints; - reads standard input",
+    )
     .option("--with-values", "also write the namespaces' entries, to files that only you can read", false)
     .addOption(
       new Option(
@@ -74,15 +78,23 @@ Exit codes: 0 written, 1 failed and nothing written, 2 usage error, 130 interrup
 
 Examples:
   $ edgeguard import --zone 0da42c8d2132a9ddaf714f9e7c920711 --out shop
-  $ cd shop && pulumi import --file import.json --yes --protect=false --generate-code=false`;
+  $ cd shop && pulumi import --file import.json --yes --protect=false --generate-code=false
+  $ terraform show -json | edgeguard import --from - --out shop`;
 
 const OF_ZONES: readonly Product[] = ["page-shield", "rulesets", "logpush"];
 const OF_ACCOUNTS: readonly Product[] = ["rulesets", "logpush", "kv"];
 
 function refuseContradictions(options: ImportOptions): void {
-  const { zone, account, only, withValues } = options;
+  const { zone, account, only, withValues, from } = options;
+  if (from !== undefined) {
+    if (zone.length > 0 || only !== undefined)
+      throw new UsageError("--from says what to import. Leave out --zone and --only.");
+    return;
+  }
   if (zone.length === 0 && account === undefined && !asksForNamespaces(options))
-    throw new UsageError("nothing to import. Pass --zone <zone>, --account <id>, or both.");
+    throw new UsageError(
+      "nothing to import. Pass --zone <zone>, --account <id>, or both; or --from <state>.",
+    );
   const possible = [
     ...(zone.length === 0 ? [] : OF_ZONES),
     ...(account === undefined ? [] : OF_ACCOUNTS),

@@ -49,6 +49,8 @@ export interface ExistingObject extends Named, ObjectAddress {
   readonly outputs: JsonObject;
   /** Converts the arguments to inputs as the resource class does. By default, they're unchanged. */
   classInputs?(args: JsonObject): JsonObject;
+  /** The IDs of the parts that an old state lists. By default, it lists the object itself. */
+  readonly contains?: readonly string[];
   /** A key that must be unique among the declarations of a type. By default, all inputs together. */
   readonly identity?: string;
   /** Inputs whose recorded form differs from what `check` returns during the import. */

@@ -1,7 +1,9 @@
 import { ApiError } from "../api/errors";
 import type { Host } from "../runtime/host";
 import type { JsonObject } from "../basics/json";
+import type { Scope } from "../runtime/composite-id";
 import type { ExistingObject, ImportableType } from "./existing";
+import type { Selection } from "./old-state/selection";
 
 /** An object that isn't in the program, or a group of objects that couldn't be read, with the reason. */
 export interface LeftOut {
@@ -22,11 +24,20 @@ export class Inventory {
   /** Additional sentences for the summary. */
   readonly notes: string[] = [];
 
-  /** @param progress shows the progress of reading a part. */
+  /**
+   * @param progress shows the progress of reading a part.
+   * @param selection the objects to import. Without it, all.
+   */
   constructor(
     readonly host: Host,
     readonly progress: (line: string) => void,
+    readonly selection?: Selection,
   ) {}
+
+  /** Whether to import an object, or parts of it. */
+  wants(resource: ImportableType, scope: Scope, id: string): boolean {
+    return this.selection?.wants(resource, scope, id) ?? true;
+  }
 
   /**
    * Reads one group of objects. If the plan or token doesn't include the product, skips the group and imports the

@@ -103,6 +103,11 @@ export function identifier(name: string, before: string): string {
   return isFit ? camel : `${before}${camel.charAt(0).toUpperCase()}${camel.slice(1)}`;
 }
 
+/** Quotes a word for a POSIX shell. */
+export function quotedForShell(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
 /** Converts text from Cloudflare to a single line for a terminal or script. */
 export function oneLine(text: string): string {
   return escapeInvisible(text.replace(/[\s\p{Cc}\u2028\u2029]+/gu, " ").trim());

@@ -11,6 +11,8 @@ export interface ImportOptions {
   readonly account?: string;
   readonly only?: readonly Product[];
   readonly withValues: boolean;
+  /** The file with the old state that lists what to import. `-` is standard input. */
+  readonly from?: string;
   readonly out: string;
   readonly project?: string;
   readonly force: boolean;

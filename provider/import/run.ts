@@ -22,6 +22,9 @@ import { verify } from "./verify";
 import { SECRET_MODE, Staging } from "./staging";
 import { summary, type Outcome } from "./summary";
 import { PROGRAM_FILES, type Language, type Target } from "./target";
+import type { Scope } from "../runtime/composite-id";
+import { readOldState } from "./old-state/read";
+import { Selection } from "./old-state/selection";
 import { accountOf, readZone, type Account, type Zone } from "./zones";
 
 const STATE = "import.json";
@@ -39,9 +42,13 @@ export async function importExisting(io: Io, options: ImportOptions): Promise<vo
   const target: Target = { surface: options.for, language: project.language };
   staging.refuseExisting(PROGRAM_FILES[target.language], STATE);
   const unfinished = "Nothing was written.";
+  const selection =
+    options.from === undefined
+      ? undefined
+      : new Selection(await readOldState(io, options.from), options.withValues);
   await staging.use(io, { account: options.account, unfinished }, async (host, status) => {
     try {
-      const everything = await readEverything(host, options, staging, status);
+      const everything = await readEverything(host, { ...options, selection }, staging, status);
       status.show("writing the program");
       const outcome = await write(io, everything, staging, project, target);
       status.clear();
@@ -60,40 +67,44 @@ interface ImportedParts {
 
 async function readEverything(
   host: Host,
-  options: ImportOptions,
+  options: ImportOptions & { readonly selection: Selection | undefined },
   staging: Staging,
   status: StatusLine,
 ): Promise<ImportedParts> {
-  const inventory = new Inventory(host, (line) => status.show(line));
-  const wants = (product: Product): boolean => options.only?.includes(product) ?? true;
+  const { selection } = options;
+  const inventory = new Inventory(host, (line) => status.show(line), selection);
+  const wants = (product: Product, scope: Scope): boolean =>
+    selection?.asksFor(product, scope) ?? options.only?.includes(product) ?? true;
   const byId = new Map<string, Zone>();
-  for (const given of new Set(options.zone)) {
+  for (const given of new Set(selection?.zones ?? options.zone)) {
     status.show(`reading zone ${given}`);
     const zone = await readZone(host, given, options.account);
     byId.set(zone.id, zone);
   }
   const zones = [...byId.values()];
-  const accounts = accountsOf(host, options, zones);
+  const accounts = selection?.accounts ?? accountsOf(host, options, zones);
   const ofRulesets: string[] = [];
   // Before the jobs, which may use them.
-  if (wants("logpush") && options.account !== undefined)
-    await readTransformers(inventory, accountOf(options.account));
+  const { account: given, only } = options;
+  if (selection === undefined && given !== undefined && only?.includes("logpush") !== false)
+    await readTransformers(inventory, accountOf(given));
   for (const zone of zones) {
-    if (wants("page-shield")) await readPageShield(inventory, zone);
-    if (wants("rulesets")) {
+    const scope = { kind: "zone", id: zone.id } as const;
+    if (wants("page-shield", scope)) await readPageShield(inventory, zone);
+    if (wants("rulesets", scope)) {
       const account = zone.accountId ?? host.settings.accountId;
-      await readRulesets(inventory, { kind: "zone", id: zone.id }, zone.what, account);
+      await readRulesets(inventory, scope, zone.what, account);
       if (account !== undefined) ofRulesets.push(account);
     }
-    if (wants("logpush")) await readJobs(inventory, { kind: "zone", id: zone.id }, zone.what);
+    if (wants("logpush", scope)) await readJobs(inventory, scope, zone.what);
   }
   for (const account of accounts.map(accountOf)) {
-    if (options.account !== undefined) {
-      const scope = { kind: "account", id: account.id } as const;
-      if (wants("rulesets")) await readRulesets(inventory, scope, account.what, account.id);
-      if (wants("logpush")) await readJobs(inventory, scope, account.what);
+    const scope = { kind: "account", id: account.id } as const;
+    if (options.account !== undefined || selection !== undefined) {
+      if (wants("rulesets", scope)) await readRulesets(inventory, scope, account.what, account.id);
+      if (wants("logpush", scope)) await readJobs(inventory, scope, account.what);
     }
-    const namespaces = wants("kv") ? await readNamespaces(inventory, account) : [];
+    const namespaces = wants("kv", scope) ? await readNamespaces(inventory, account) : [];
     if (options.withValues) await readEntries(inventory, account, namespaces, staging);
   }
   const [first] = inventory.skipped;
@@ -123,8 +134,12 @@ async function write(
   target: Target,
 ): Promise<Outcome> {
   const drafting = new Drafter(target, inventory.found, zones, accounts);
-  const verified = await verify(inventory, drafting);
-  if (verified.length === 0) return { inventory, verified, written: undefined };
+  const declarable = await verify(inventory, drafting);
+  const { declared: verified, leaving } = inventory.selection?.handOver(declarable) ?? {
+    declared: declarable,
+    leaving: [],
+  };
+  if (verified.length === 0) return { inventory, verified, leaving, written: undefined };
   const program = programOf(target.surface, drafting, verified, inventory.leftOut);
   const unformatted = await writeProgram(program, target.language, staging, io.cwd);
   if (project.text !== undefined) await staging.write(PROJECT, project.text);
@@ -141,6 +156,7 @@ async function write(
   return {
     inventory,
     verified,
+    leaving,
     written: {
       files,
       folder: relative(io.cwd, staging.folder),

@@ -1,5 +1,7 @@
 import { applying } from "../basics/words";
-import { oneLine } from "./names";
+import { oneLine, quotedForShell } from "./names";
+import { handOver } from "./old-state/hand-over";
+import type { OldResource } from "./old-state/read";
 import { promptFor } from "./program";
 import type { Project } from "./project";
 import { asSentence, type LeftOut, type Inventory } from "./inventory";
@@ -9,6 +11,8 @@ import type { Verified } from "./verify";
 export interface Outcome {
   readonly inventory: Inventory;
   readonly verified: readonly Verified[];
+  /** The resources to take out of the old state. */
+  readonly leaving: readonly OldResource[];
   /** What was written. Undefined if there was nothing to declare. */
   readonly written: Written | undefined;
 }
@@ -26,8 +30,8 @@ interface Written {
 }
 
 /** Returns a text that says what was written, what wasn't, and what to do next. */
-export function summary({ inventory, verified, written }: Outcome): string[] {
-  const { skipped, leftOut, notes } = inventory;
+export function summary({ inventory, verified, leaving, written }: Outcome): string[] {
+  const { skipped, leftOut, notes, selection } = inventory;
   return applying(
     written === undefined
       ? "edgeguard: found nothing to import. Nothing was written."
@@ -35,10 +39,16 @@ export function summary({ inventory, verified, written }: Outcome): string[] {
     written?.unformatted !== undefined && `The program isn't formatted: ${written.unformatted}.`,
     ...bulletList("Not imported:", skipped),
     ...bulletList("Not declared:", leftOut),
+    ...bulletList("Stays in the old state:", [...(selection?.leftOut ?? []), ...(selection?.gone ?? [])]),
+    selection !== undefined &&
+      selection.others !== "" &&
+      `Other resources in the old state: ${selection.others}.`,
     ...hiddenSecrets(verified),
     ...notes,
-    "WAF migrations aren't imported: a WafMigration is a one-time operation, not an existing object.",
+    selection === undefined &&
+      "WAF migrations aren't imported: a WafMigration is a one-time operation, not an existing object.",
     ...(written === undefined ? [] : nextSteps(written, verified)),
+    ...(selection === undefined || leaving.length === 0 ? [] : handOver(selection.state.tool, leaving)),
   );
 }
 
@@ -71,7 +81,7 @@ function nextSteps({ folder, project, installs }: Written, verified: readonly Ve
   const isHidden = secrets.some((secret) => !secret.isShown);
   return applying(
     "Next, with the Pulumi CLI 3.254 or later:",
-    folder !== "" && `  cd ${/^[\w./-]+$/.test(folder) ? folder : `'${folder.replaceAll("'", "'\\''")}'`}`,
+    folder !== "" && `  cd ${/^[\w./-]+$/.test(folder) ? folder : quotedForShell(folder)}`,
     ...installs.map((command) => `  ${command}`),
     project.lacksPlugin !== undefined &&
       `  # in Pulumi.yaml, so that Pulumi finds the plugin: plugins: { providers: [{ name: edgeguard, path: ${project.lacksPlugin} }] }`,

@@ -169,6 +169,7 @@ export function needsProof(text: string): boolean {
 
 const HIDDEN_DESTINATION = "a hidden destination";
 const HIDDEN_PART = "[secret]";
+const MASK = "****";
 
 /**
  * Returns the destination's location in canonical form, without credentials: `s3://bucket/path?region=eu-west-1`.
@@ -202,6 +203,24 @@ export function showsWholeLocation(shown: string): boolean {
 export function hideDestination(redactor: Redactor, text: string): void {
   if (text !== shownDestination(text)) redactor.add(text); // Otherwise, nothing of it is secret.
   redactor.add(...secretsOfDestination(text));
+}
+
+/**
+ * Returns the destination with a mask for each part that may be secret. It's the same destination to `isShownAs`.
+ * Undefined if these parts can't be told from the others.
+ */
+export function maskedDestination(text: string): string | undefined {
+  const parsed = parseDestination(text);
+  if (parsed === undefined || isAmbiguous(parsed)) return undefined;
+  const { scheme, userInfo, host, path, parameters } = parsed;
+  const isOpen = (name: string): boolean => kindOfParameter(parsed, name) === "location";
+  // A name without a value may be the rest of a credential that contains an unencoded `&`.
+  if (parameters.some(([name, value]) => value === "" && !isKnownName(parsed, name))) return undefined;
+  const secret = secretSegments(parsed);
+  const folders = path.split("/").map((folder) => (secret.includes(folder) ? MASK : folder));
+  const query = parameters.map(([name, value]) => `${name}=${value === "" || isOpen(name) ? value : MASK}`);
+  const user = userInfo === undefined ? "" : `${MASK}@`;
+  return `${scheme}://${user}${host}${folders.join("/")}${query.length === 0 ? "" : `?${query.join("&")}`}`;
 }
 
 /**

@@ -67,10 +67,11 @@ export class ImportDesk {
   /** Runs the command in this process, with the folder as its output. */
   async run(
     args: readonly string[],
-    { env = this.env, tty = false, stopped = false, out = this.folder } = {},
+    { env = this.env, tty = false, stopped = false, out = this.folder, input = "" } = {},
   ): Promise<Ran> {
     const stream = (): PassThrough & { isTTY: boolean } => Object.assign(new PassThrough(), { isTTY: tty });
     const [stdin, stdout, stderr] = [stream(), stream(), stream()];
+    stdin.end(input);
     const written = text(stderr);
     const signal = stopped ? AbortSignal.abort() : new AbortController().signal;
     const io = { stdin, stdout, stderr, env, cwd: this.folder, interrupted: () => signal };

@@ -12,6 +12,7 @@ import { pluralize } from "../../basics/words";
 import { SECRET_MODE, type Staging } from "../staging";
 import { Code } from "../code";
 import { TYPES, type ExistingObject } from "../existing";
+import { entryId } from "../old-state/selection";
 import { distinctNames } from "../names";
 import type { Inventory } from "../inventory";
 import type { Account } from "../zones";
@@ -28,6 +29,7 @@ export async function readEntries(
 ): Promise<void> {
   const names = distinctNames(namespaces, "namespace");
   for (const [index, namespace] of namespaces.entries()) {
+    if (!inventory.wants(TYPES.kvEntries, namespace.scope, namespace.id)) continue;
     const name = names[index] ?? namespace.id;
     await inventory.part(`entries of ${namespace.what}`, async () => {
       const file = `${ENTRIES_FOLDER}/${name}.json`;
@@ -54,7 +56,8 @@ async function writeEntries(
 
   const listed = new Map<string, ListedKey>();
   for await (const key of listKeys(host.api, { ...address, complete: false })) {
-    if (!isExpired(key, Date.now() / 1000)) listed.set(key.name, key);
+    const isWanted = inventory.wants(TYPES.kvEntries, namespace.scope, entryId(namespace.id, key.name));
+    if (isWanted && !isExpired(key, Date.now() / 1000)) listed.set(key.name, key);
     if (listed.size % 1_000 === 0) progress(`${formatNumber(listed.size)} keys`);
   }
   const file = await open(path, "wx", SECRET_MODE);
@@ -112,6 +115,7 @@ async function entriesIn(
     what: `the ${pluralize(keys, "entry")} of ${namespace.what}`,
     labels: namespace.labels,
     scope,
+    contains: [...rows.keys()].map((key) => entryId(namespace.id, key)),
     args: (writing) => ({
       accountId: writing.scope(scope),
       namespaceId: writing.idOf(namespace) ?? namespace.id,

@@ -10,14 +10,16 @@ export async function readNamespaces(
   inventory: Inventory,
   account: Account,
 ): Promise<readonly ExistingObject[]> {
-  const before = inventory.found.length;
+  const scope = { kind: "account", id: account.id } as const;
+  const namespaces: ExistingObject[] = [];
   const what = `Workers KV namespaces of ${account.what}`;
   await inventory.part(what, async () => {
     const listed = await namespacesByTitle(inventory.host.api, account.id);
     const titles = new Set(listed.map(({ title }) => title));
-    inventory.found.push(...listed.map((each) => namespaceOf(account, each, titles)));
+    namespaces.push(...listed.map((each) => namespaceOf(account, each, titles)));
+    inventory.found.push(...namespaces.filter(({ id }) => inventory.wants(TYPES.kvNamespace, scope, id)));
   });
-  return inventory.found.slice(before);
+  return namespaces;
 }
 
 function namespaceOf(

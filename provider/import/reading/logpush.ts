@@ -3,18 +3,19 @@ import { listJobs } from "../../logpush/job-api";
 import { listTransformers } from "../../logpush/logpush-transformer";
 import { applying } from "../../basics/words";
 import type { Scope } from "../../runtime/composite-id";
-import { omitAbsent, pick } from "../../basics/json";
+import { omitAbsent, pick, type JsonObject } from "../../basics/json";
 import { TYPES, type ExistingObject } from "../existing";
 import type { Inventory } from "../inventory";
 import type { Account } from "../zones";
 import { destinationCode } from "./destination";
 import { filterCode } from "./filter";
-import { needsProof } from "../../logpush/destination-text";
+import { maskedDestination, needsProof } from "../../logpush/destination-text";
 
 /** Reads the Logpush jobs of a zone or account. */
 export async function readJobs(inventory: Inventory, scope: Scope, owner: string): Promise<void> {
   await inventory.part(`Logpush jobs of ${owner}`, async () => {
     for (const job of await listJobs(inventory.host.api, scope)) {
+      if (!inventory.wants(TYPES.logpushJob, scope, job.id)) continue;
       const found = await readJob(inventory, scope, owner, job);
       if (found !== undefined) inventory.found.push(found);
     }
@@ -37,8 +38,15 @@ async function readJob(
     );
     return undefined;
   }
-  const outputs = await inventory.outputs(resource, job.id, { ...existingJob(scope, job) });
-  if (outputs === undefined) return undefined;
+  const read = await inventory.outputs(resource, job.id, { ...existingJob(scope, job) });
+  if (read === undefined) return undefined;
+  const destinationConf = inventory.selection && maskedDestination(shown);
+  if (inventory.selection !== undefined && destinationConf === undefined) {
+    inventory.leaveOut(what, UNMASKABLE);
+    return undefined;
+  }
+  const recordedAs = omitAbsent({ destinationConf });
+  const outputs: JsonObject = { ...read, ...recordedAs };
   const hidesFilter = job.filter === undefined;
   const transformer = inventory.found.find(
     (each) => each.resource === TYPES.logpushTransformer && each.id === String(outputs["transformerId"]),
@@ -51,6 +59,7 @@ async function readJob(
     labels: [job.name, job.dataset],
     scope,
     outputs,
+    recordedAs,
     identity: `${scope.kind} ${scope.id} ${job.dataset} ${job.name}`,
     ...(hidesFilter
       ? {
@@ -78,6 +87,9 @@ async function readJob(
     }),
   };
 }
+
+const UNMASKABLE =
+  "it isn't clear which parts of its destination are secret. Import it with --zone or --account instead of --from";
 
 /** Reads the Logpush transformers of an account. The program contains their code. */
 export async function readTransformers(inventory: Inventory, { id, what: owner }: Account): Promise<void> {

@@ -9,6 +9,21 @@ import type { Zone } from "../zones";
 /** Reads a zone's Page Shield settings and policies. */
 export async function readPageShield(inventory: Inventory, zone: Zone): Promise<void> {
   const scope = { kind: "zone", id: zone.id } as const;
+  if (inventory.wants(TYPES.pageShieldSettings, scope, zone.id)) await readSettings(inventory, zone);
+
+  await inventory.part(`Page Shield policies in ${zone.what}`, async () => {
+    const { records } = await inventory.host.api.list(`/zones/${zone.id}/page_shield/policies`, {
+      what: `Listing the policies in zone ${zone.id}`,
+      record: z.looseObject({ id: z.string() }),
+    });
+    const wanted = records.filter(({ id }) => inventory.wants(TYPES.pageShieldPolicy, scope, id));
+    const policies = await Promise.all(wanted.map(({ id }) => readPolicy(inventory, zone, id)));
+    inventory.found.push(...policies.filter((policy) => policy !== undefined));
+  });
+}
+
+async function readSettings(inventory: Inventory, zone: Zone): Promise<void> {
+  const scope = { kind: "zone", id: zone.id } as const;
   await inventory.part(`Page Shield settings of ${zone.what}`, async () => {
     const resource = TYPES.pageShieldSettings;
     const seed = await existingSettings(inventory.host.context(resource.type), zone.id);
@@ -23,15 +38,6 @@ export async function readPageShield(inventory: Inventory, zone: Zone): Promise<
       args: (writing) => ({ zoneId: writing.scope(scope), ...seed.previous }),
       outputs,
     });
-  });
-
-  await inventory.part(`Page Shield policies in ${zone.what}`, async () => {
-    const { records } = await inventory.host.api.list(`/zones/${zone.id}/page_shield/policies`, {
-      what: `Listing the policies in zone ${zone.id}`,
-      record: z.looseObject({ id: z.string() }),
-    });
-    const policies = await Promise.all(records.map(({ id }) => readPolicy(inventory, zone, id)));
-    inventory.found.push(...policies.filter((policy) => policy !== undefined));
   });
 }
 

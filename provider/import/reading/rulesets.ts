@@ -51,6 +51,8 @@ async function readEntryPointRules(
     const ctx = inventory.host.context(TYPES.managedRulesetOverride.type);
     const found = await readEntryPoint(ctx, address);
     if (found === undefined) return; // Nothing was ever deployed.
+    const resource = TYPES.managedRulesetOverride;
+    if (!inventory.wants(resource, address, found.id)) return;
     if (account === undefined)
       throw new CommandError(
         `${owner} deploys managed rulesets from its account, and the token can't read the account's ID. ${PASS_ACCOUNT} Nothing was written.`,
@@ -58,6 +60,10 @@ async function readEntryPointRules(
     const rulesets = await listManagedRulesets(ctx.api, account);
     const excepting = new Set<ZoneRule>();
     for (const rule of found.rules.filter((each) => each.deploys !== undefined)) {
+      if (!inventory.wants(resource, address, rule.id)) {
+        inventory.leaveOut(`rule ${inWords(rule)} in ${owner}`, "the old state doesn't have it");
+        continue;
+      }
       const deployment = await readDeployment(
         { inventory, ctx, address, owner, account, found, rulesets, excepting },
         rule,
