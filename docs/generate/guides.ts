@@ -14,5 +14,6 @@ export const GUIDES: readonly string[] = [
   "other-languages",
   "troubleshooting",
   "how-it-works",
+  "coming-from-terraform",
   "differences-from-terraform",
 ];

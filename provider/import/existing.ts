@@ -59,6 +59,13 @@ export interface ExistingObject extends Named, ObjectAddress {
   readonly comment?: string;
 }
 
+/** An object that isn't in the program, or a group of objects that couldn't be read, with the reason. */
+export interface LeftOut {
+  /** How messages refer to the object or group. */
+  readonly what: string;
+  readonly reason: string;
+}
+
 /** What an argument's code can use: IDs, secrets and other resources. */
 export interface ArgumentWriter {
   /** Whether the program can call the builders for destinations and filters. The plugin's SDKs have none. */

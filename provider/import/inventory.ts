@@ -2,15 +2,8 @@ import { ApiError } from "../api/errors";
 import type { Host } from "../runtime/host";
 import type { JsonObject } from "../basics/json";
 import type { Scope } from "../runtime/composite-id";
-import type { ExistingObject, ImportableType } from "./existing";
+import type { ExistingObject, ImportableType, LeftOut } from "./existing";
 import type { Selection } from "./old-state/selection";
-
-/** An object that isn't in the program, or a group of objects that couldn't be read, with the reason. */
-export interface LeftOut {
-  /** How messages refer to the object or group. */
-  readonly what: string;
-  readonly reason: string;
-}
 
 /** Collects the existing objects to import. */
 export class Inventory {

@@ -1,6 +1,7 @@
 import { usesOf, type Code } from "./code";
 import type { Drafter, IdConstant, UsedSecret } from "./draft";
-import { asSentence, type LeftOut } from "./inventory";
+import type { LeftOut } from "./existing";
+import { asSentence } from "./inventory";
 import type { Surface } from "../runtime/type-tokens";
 import type { Verified } from "./verify";
 

@@ -4,7 +4,8 @@ import { handOver } from "./old-state/hand-over";
 import type { OldResource } from "./old-state/read";
 import { promptFor } from "./program";
 import type { Project } from "./project";
-import { asSentence, type LeftOut, type Inventory } from "./inventory";
+import type { LeftOut } from "./existing";
+import { asSentence, type Inventory } from "./inventory";
 import type { Verified } from "./verify";
 
 /** The command's result. */

@@ -81,9 +81,11 @@ class OldDesk {
 
   /** The fixture with the IDs of this API's objects. */
   get state(): Stored {
-    return JSON.parse(
-      STATE.replace(/\{(\w+)\}/g, (token, name: string) => this.ids[name] ?? token),
-    ) as Stored;
+    const filled = STATE.replace(/"\{(\w+)\}"/g, (_, name: string) => {
+      const id = this.ids[name] ?? "";
+      return /^\d{1,9}$/.test(id) ? id : JSON.stringify(id); // Version 5 stores the ID of a job as a number.
+    });
+    return JSON.parse(filled) as Stored;
   }
 
   /** Imports from a state on standard input. */
@@ -135,7 +137,7 @@ function exported({ resources }: Stored): { version: number; deployment: { resou
       const outputs = Object.fromEntries(
         Object.entries(attributes).map(([member, value]) => [camel(member), value]),
       );
-      const urn = `urn:pulumi:prod::edge::${token}::${name}${key}`;
+      const urn = `urn:pulumi:prod::edge::${token}::${[name, key].join("-")}`;
       return { urn, custom: true, type: token, id: String(id), outputs };
     }),
   );
@@ -295,10 +297,10 @@ describe("an import from another kind of state", () => {
     expect(commands).toHaveLength(7);
     const token = "cloudflare:index/workersKvNamespace:WorkersKvNamespace";
     expect(commands.at(-1)).toEqual([
-      ...["state", "delete", "--yes", `urn:pulumi:prod::edge::${token}::flags`],
+      ...["state", "delete", "--yes", `urn:pulumi:prod::edge::${token}::flags-`],
     ]);
     expect(commands[0]?.at(-1)).toBe(
-      "urn:pulumi:prod::edge::cloudflare:index/logpushJob:LogpushJob::requestsaudit",
+      "urn:pulumi:prod::edge::cloudflare:index/logpushJob:LogpushJob::requests-audit",
     );
   });
 });

@@ -42,6 +42,10 @@ const COMMANDS: Readonly<Record<string, readonly unknown[]>> = {
     ],
     REPORT,
   ],
+  "docs/guides/coming-from-terraform.md": [
+    ["export CLOUDFLARE_API_TOKEN=…", "terraform show -json | edgeguard import --from - --out ../edge"],
+    ["pulumi stack export | edgeguard import --from - --out ../edge"],
+  ],
   "docs/guides/first-hour.md": [
     DEMO,
     [
@@ -196,6 +200,39 @@ describe("in the documents", () => {
       expect((await shell(compare ?? "")).stdout).toMatch(/no difference|nothing/i);
       await shell(`export CLOUDFLARE_API_TOKEN=local-token\n${marks ?? ""}`);
       expect(readFileSync(join(home, "survey/survey.json"), "utf8")).toContain("exported-state.json");
+    } finally {
+      await api.close();
+    }
+  });
+
+  it("the guide's commands for coming from Terraform and from Pulumi write a program", async () => {
+    const api = await startLocalApi();
+    try {
+      const type = "cloudflare_workers_kv_namespace";
+      const values = { id: api.snapshot().kv?.namespaces[0]?.id, account_id: api.accounts.main };
+      const old = { address: `${type}.a`, mode: "managed", type, provider_name: "cloudflare", values };
+      const urn = "urn:pulumi:dev::old::cloudflare:index/workersKvNamespace:WorkersKvNamespace::a";
+      const { id, account_id: accountId } = values;
+      const resource = { urn, custom: true, type: urn.split("::")[2], id, outputs: { accountId } };
+      const states = {
+        terraform: { format_version: "1.0", values: { root_module: { resources: [old] } } },
+        pulumi: { version: 3, deployment: { resources: [resource] } },
+      };
+      mkdirSync(join(home, "old"));
+      for (const [tool, state] of Object.entries(states)) {
+        const script = `#!/bin/sh\ncat <<'STATE'\n${JSON.stringify(state)}\nSTATE\n`;
+        writeFileSync(join(home, tool), script, { mode: 0o755 });
+      }
+      const env = { PATH: `${home}:${process.env["PATH"] ?? ""}`, EDGEGUARD_BASE_URL: api.url };
+      const [first = "", second = ""] = shellOf("docs/guides/coming-from-terraform.md").map((block) =>
+        commandsOf(block).join("\n").replace("=…", "=local-token"),
+      );
+      const shell = async (script: string): Promise<string> =>
+        (await run("sh", ["-e", "-c", script], { cwd: join(home, "old"), env })).stderr;
+      expect(await shell(first)).toContain(`terraform state rm \\\n    '${type}.a'`);
+      const again = `export CLOUDFLARE_API_TOKEN=local-token\nrm -r ../edge\n${second}`;
+      expect(await shell(again)).toContain(`pulumi state delete --yes '${urn}'`);
+      expect(readFileSync(join(home, "edge/index.ts"), "utf8")).toContain("new KvNamespace(");
     } finally {
       await api.close();
     }

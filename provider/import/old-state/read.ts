@@ -157,6 +157,7 @@ const pulumiExport = z
     tool: "pulumi",
     resources: (resources ?? [])
       .filter(({ custom, external }) => custom === true && external !== true)
+      .filter(({ type }) => !type.startsWith("pulumi:")) // Providers.
       .map(({ urn, type, id, outputs, ...each }) =>
         oldResource(
           urn,

@@ -2,8 +2,7 @@ import { inSeries } from "../../basics/words";
 import type { Scope } from "../../runtime/composite-id";
 import { ID } from "../../runtime/fields";
 import { PHASES } from "../../rulesets/wire";
-import { TYPES, type ExistingObject, type ImportableType } from "../existing";
-import type { LeftOut } from "../inventory";
+import { TYPES, type ExistingObject, type ImportableType, type LeftOut } from "../existing";
 import type { Product } from "../options";
 import type { Ids, OldResource, OldState } from "./read";
 

@@ -42,7 +42,7 @@ async function readJob(
   if (read === undefined) return undefined;
   const destinationConf = inventory.selection && maskedDestination(shown);
   if (inventory.selection !== undefined && destinationConf === undefined) {
-    inventory.leaveOut(what, UNMASKABLE);
+    inventory.leaveOut(what, UNCLEAR_SECRETS);
     return undefined;
   }
   const recordedAs = omitAbsent({ destinationConf });
@@ -88,7 +88,7 @@ async function readJob(
   };
 }
 
-const UNMASKABLE =
+const UNCLEAR_SECRETS =
   "it isn't clear which parts of its destination are secret. Import it with --zone or --account instead of --from";
 
 /** Reads the Logpush transformers of an account. The program contains their code. */
