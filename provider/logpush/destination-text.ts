@@ -214,10 +214,10 @@ export function maskedDestination(text: string): string | undefined {
   if (parsed === undefined || isAmbiguous(parsed)) return undefined;
   const { scheme, userInfo, host, path, parameters } = parsed;
   const isOpen = (name: string): boolean => kindOfParameter(parsed, name) === "location";
-  // A name without a value may be the rest of a credential that contains an unencoded `&`.
-  if (parameters.some(([name, value]) => value === "" && !isKnownName(parsed, name))) return undefined;
+  // An unknown name may be the rest of a credential that contains an unencoded `&`.
+  if (parameters.some(([name]) => kindOfParameter(parsed, name) === "unknown")) return undefined;
   const secret = secretSegments(parsed);
-  const folders = path.split("/").map((folder) => (secret.includes(folder) ? MASK : folder));
+  const folders = path.split("/").map((folder) => (folder !== "" && secret.includes(folder) ? MASK : folder));
   const query = parameters.map(([name, value]) => `${name}=${value === "" || isOpen(name) ? value : MASK}`);
   const user = userInfo === undefined ? "" : `${MASK}@`;
   return `${scheme}://${user}${host}${folders.join("/")}${query.length === 0 ? "" : `?${query.join("&")}`}`;

@@ -364,6 +364,36 @@ describe("a resource of the old state stays there", () => {
     expect(old.desk.recorded().size).toBe(5);
   });
 
+  it("if it's unclear which parts of its destination are secret", async () => {
+    const old = await OldDesk.start();
+    const { audit = "", zone = "" } = old.ids;
+    await old.desk.send("PUT", `/zones/${zone}/logpush/jobs/${audit}`, {
+      destination_conf: `https://logs.example/in@?header_Authorization=${CREDENTIAL}`,
+    });
+    const { stderr } = await old.import(old.state);
+    expect(stderr).toContain(
+      `  - Logpush job ${audit} "audit" of zone empty.example: it isn't clear which parts`,
+    );
+    expect(stderr).not.toContain(`'cloudflare_logpush_job.requests["audit"]'`);
+    expect(stderr + old.desk.read("import.json") + old.desk.read("index.ts")).not.toContain(CREDENTIAL);
+  });
+
+  it("and a rule that isn't in it stays undeclared", async () => {
+    const old = await OldDesk.start();
+    const { ruleset = "", zone = "" } = old.ids;
+    const owasp = { id: "4814384a9e5d4991b9815dcfc25d2f1f" };
+    const { rules } = await old.desk.send("POST", `/zones/${zone}/rulesets/${ruleset}/rules`, {
+      ...{ action: "execute", action_parameters: owasp, expression: "true", description: "By hand" },
+    });
+    const { id = "" } = (rules as { id: string }[]).at(-1) ?? {};
+    const { stderr } = await old.import(old.state);
+    expect(stderr).toContain(
+      `  - rule ${id} "By hand" in zone empty.example: the old state doesn't have it.`,
+    );
+    expect(stderr).toContain("'cloudflare_ruleset.managed'");
+    expect(old.desk.recorded().size).toBe(6);
+  });
+
   it("as a whole if only some rules of a ruleset can be declared", async () => {
     const old = await OldDesk.start();
     const { state } = old;

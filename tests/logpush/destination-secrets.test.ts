@@ -5,6 +5,8 @@ import { omit } from "../../provider/basics/json";
 import { Operation } from "../support/operation";
 import {
   hideDestination,
+  isShownAs,
+  maskedDestination,
   shownDestination,
   destinationProblems,
 } from "../../provider/logpush/destination-text";
@@ -92,6 +94,19 @@ describe.each(Object.entries(destinations))("a credential in a destination (%s)"
         expect(leaked(shown.join("\n"), credential)).toBeUndefined();
       }),
       { numRuns: LONG ? 2000 : 25 },
+    );
+  });
+
+  it("has a mask instead in a masked destination, which still counts as the same destination", () => {
+    fc.assert(
+      fc.property(secret, fc.boolean(), (credential, isEncoded) => {
+        const text = write(isEncoded ? encodeURIComponent(credential) : credential);
+        const masked = maskedDestination(text);
+        if (masked === undefined) return; // It isn't clear where the credential ends.
+        expect(leaked(masked, credential)).toBeUndefined();
+        expect(isShownAs(text, masked)).toBe(true);
+      }),
+      { numRuns: LONG ? 2000 : 50 },
     );
   });
 });
