@@ -1,3 +1,4 @@
+import { isJsonObject, type JsonObject } from "../basics/json";
 import { kindOf } from "../runtime/type-tokens";
 import { partsOfUrn } from "../runtime/urn";
 import { UNKNOWN } from "../runtime/engine-values";
@@ -30,8 +31,14 @@ export function member(value: unknown, name: string): unknown {
   }
 }
 
+/** Returns the properties, with {@link UNKNOWN} for whatever isn't known yet. */
+export function propsOf({ props }: Declared): JsonObject {
+  const copy = withUnknowns(props);
+  return isJsonObject(copy) ? copy : {};
+}
+
 /** Returns a copy of the value in which {@link UNKNOWN} stands for whatever isn't known yet. */
-export function withUnknowns(value: unknown): unknown {
+function withUnknowns(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((_, index) => memberOrUnknown(value, index));
   return Object.fromEntries(Object.keys(value).map((name) => [name, memberOrUnknown(value, name)]));

@@ -6,9 +6,10 @@ import {
   type PrunePolicyOptions,
 } from "./kv";
 import { noPlainCredential } from "./logpush";
-import { zonesNeedManagedRuleset, type ManagedRulesetPolicyOptions } from "./managed-rulesets";
+import { zonesNeedManagedRuleset } from "./managed-rulesets";
 import { migrationNeedsProtect } from "./migration";
 import { allowNeedsLog } from "./page-shield";
+import type { ZonePolicyOptions } from "./zones";
 
 /**
  * The entry point `pulumi-edgeguard/policies`: policies for `@pulumi/policy`, which a policy pack installs alongside
@@ -21,18 +22,21 @@ export {
   type ForceDestroyPolicyOptions,
   type PrunePolicyOptions,
 } from "./kv";
-export { noPlainCredential } from "./logpush";
-export { zonesNeedManagedRuleset, type ManagedRulesetPolicyOptions } from "./managed-rulesets";
+export { noPlainCredential, zonesLogFirewallEvents } from "./logpush";
+export { zonesNeedManagedRuleset } from "./managed-rulesets";
 export { migrationNeedsProtect } from "./migration";
-export { allowNeedsLog } from "./page-shield";
+export { allowNeedsLog, pageShieldStaysOn, zonesNeedPageShield } from "./page-shield";
 export type { PolicyOptions } from "./define";
+export type { ZonePolicyOptions } from "./zones";
 
 /** Options of {@link edgePolicies}: those of all its policies. */
 export interface EdgePoliciesOptions
-  extends ForceDestroyPolicyOptions, ManagedRulesetPolicyOptions, PrunePolicyOptions {}
+  extends ForceDestroyPolicyOptions, ZonePolicyOptions, PrunePolicyOptions {}
 
 /**
- * Returns all policies in this package, for a pack's list of policies. `enforcementLevel` applies to all of them.
+ * Returns the policies that suit every zone, for a pack's list of policies. `enforcementLevel` applies to all of them. Those that
+ * need something of a zone's plan, {@link zonesNeedPageShield}, {@link pageShieldStaysOn} and {@link zonesLogFirewallEvents}, aren't
+ * among them.
  *
  * @example All policies, with options
  * ```ts

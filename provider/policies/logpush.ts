@@ -1,6 +1,8 @@
-import type { ResourceValidationPolicy } from "@pulumi/policy";
-import { isCloudflare, isEdgeguard, member, type Declared } from "./declared";
+import type { ResourceValidationPolicy, StackValidationPolicy } from "@pulumi/policy";
+import { isCloudflare, isEdgeguard, member, propsOf, type Declared } from "./declared";
+import { UNKNOWN } from "../runtime/engine-values";
 import { NOTHING, onEachResource, type PolicyOptions } from "./define";
+import { onZones, type ZonePolicyOptions } from "./zones";
 
 /**
  * Rejects Logpush credentials in plain text.
@@ -67,4 +69,42 @@ function hasCredential(value: unknown): boolean {
     );
   if (typeof value !== "object" || value === null) return false;
   return Object.keys(value).some((name) => hasCredential(member(value, name)));
+}
+
+/**
+ * Rejects a stack with a zone that has resources but no enabled `LogpushJob`, from this package or `@pulumi/cloudflare`,
+ * that pushes the dataset `firewall_events`. A job counts whatever its filter and sample rate.
+ *
+ * The policy knows only this stack's jobs: list a zone whose job another stack or the dashboard has in `exceptZones`.
+ * {@link edgePolicies} doesn't contain the policy, because Logpush isn't part of every plan.
+ *
+ * @example Every zone logs its firewall events
+ * ```ts
+ * import { PolicyPack } from "@pulumi/policy";
+ * import { edgePolicies, zonesLogFirewallEvents } from "pulumi-edgeguard/policies";
+ *
+ * new PolicyPack("edge", { policies: [...edgePolicies(), zonesLogFirewallEvents()] });
+ * ```
+ */
+export function zonesLogFirewallEvents(options: ZonePolicyOptions = {}): StackValidationPolicy {
+  return onZones(
+    { name: "zones-log-firewall-events", description: "Every zone's firewall events are pushed." },
+    options,
+    (own) =>
+      own.some(pushesFirewallEvents)
+        ? undefined
+        : {
+            lacks: "no Logpush job pushes the firewall events of",
+            advice: "Add an enabled LogpushJob with dataset firewall_events",
+          },
+  );
+}
+
+/** What isn't known yet counts, and is checked in the update. */
+function pushesFirewallEvents(resource: Declared): boolean {
+  const isOurs = isEdgeguard(resource, "LogpushJob");
+  if (!isOurs && !isCloudflare(resource, "LogpushJob")) return false;
+  // A job of @pulumi/cloudflare is disabled unless its program enables it.
+  const { dataset, enabled = isOurs } = propsOf(resource);
+  return [UNKNOWN, "firewall_events"].includes(String(dataset)) && enabled !== false;
 }

@@ -6,21 +6,9 @@ import {
   type DeployedRuleset,
 } from "../rulesets/protection";
 import { PHASES } from "../rulesets/wire";
-import { isJsonObject, type JsonObject } from "../basics/json";
 import { UNKNOWN } from "../runtime/engine-values";
-import { isCloudflare, isEdgeguard, list, member, text, withUnknowns, type Declared } from "./declared";
-import { onStack, type PolicyOptions, type Violation } from "./define";
-
-/** Options of {@link zonesNeedManagedRuleset}. */
-export interface ManagedRulesetPolicyOptions extends PolicyOptions {
-  /**
-   * IDs of zones that don't need a managed ruleset, such as a zone that another stack protects. The pack's
-   * configuration overrides it.
-   *
-   * @defaultValue `[]`
-   */
-  readonly exceptZones?: readonly string[];
-}
+import { isCloudflare, isEdgeguard, list, member, propsOf, text, type Declared } from "./declared";
+import { onZones, zoneOf, type ZonePolicyOptions } from "./zones";
 
 /**
  * Rejects a stack with a zone that has resources but that no managed ruleset protects: no `ManagedRulesetOverride`, no
@@ -42,50 +30,23 @@ export interface ManagedRulesetPolicyOptions extends PolicyOptions {
  * });
  * ```
  */
-export function zonesNeedManagedRuleset({
-  enforcementLevel,
-  exceptZones = [],
-}: ManagedRulesetPolicyOptions = {}): StackValidationPolicy {
-  return onStack(
-    {
-      name: "zones-need-managed-ruleset",
-      description: "A managed ruleset protects every zone.",
-      enforcementLevel,
+export function zonesNeedManagedRuleset(options: ZonePolicyOptions = {}): StackValidationPolicy {
+  return onZones(
+    { name: "zones-need-managed-ruleset", description: "A managed ruleset protects every zone." },
+    options,
+    (own, all) => {
+      const forAccount = deployedBy(all.filter(isForAccount));
+      // Only the expression of an account's rule says which zones it covers.
+      if (protectionOf(forAccount, {}).requests !== "none") return undefined;
+      const { requests, lacking } = protectionOf([...forAccount, ...deployedBy(own)], {});
+      if (requests === "all" || requests === "unknown") return undefined;
+      return {
+        lacks: "no managed ruleset protects all of",
+        why: lacking.join("; "),
+        advice: "Deploy one with a ManagedRulesetOverride for all requests",
+      };
     },
-    {
-      schema: { exceptZones: { type: "array", items: { type: "string" }, default: [...exceptZones] } },
-      values: { exceptZones },
-    },
-    (resources, config) => unprotectedZones(resources, config.exceptZones),
   );
-}
-
-function unprotectedZones(resources: readonly Declared[], except: readonly string[]): Violation[] {
-  const forAccount = deployedBy(resources.filter(isForAccount));
-  // Only the expression of an account's rule says which zones it covers.
-  if (protectionOf(forAccount, {}).requests !== "none") return [];
-  const byZone = new Map<string, Declared[]>();
-  // Sorted, because the order of registration differs from run to run.
-  for (const resource of [...resources].sort((one, other) => (one.urn < other.urn ? -1 : 1))) {
-    const zone = zoneOf(resource);
-    if (zone !== undefined) byZone.set(zone, [...(byZone.get(zone) ?? []), resource]);
-  }
-  const exempt = new Set(except.map((zone) => zone.toLowerCase()));
-  return [...byZone].flatMap(([zone, [first, ...others]]): Violation[] => {
-    if (first === undefined || exempt.has(zone)) return [];
-    const { requests, lacking } = protectionOf([...forAccount, ...deployedBy([first, ...others])], {});
-    if (requests === "all" || requests === "unknown") return [];
-    const message = `no managed ruleset protects all of zone ${zone}, which has resources in this stack: ${lacking.join("; ")}. Deploy one with a ManagedRulesetOverride for all requests, or list the zone in exceptZones if another stack protects it.`;
-    return [{ urn: first.urn, message }];
-  });
-}
-
-/**
- * Returns the zone's ID in lower case. Undefined if it isn't known yet. A deployment in an unknown zone doesn't cover
- * any other zone.
- */
-function zoneOf({ props }: Declared): string | undefined {
-  return text(props, "zoneId")?.toLowerCase();
 }
 
 /** Whether a ruleset is deployed for the whole account. A zone that a preview doesn't know yet is a zone. */
@@ -114,11 +75,6 @@ function deployedBy(resources: readonly Declared[]): DeployedRuleset[] {
     ...migrations.map(() => UNKNOWN_RULESET),
     ...entryPoints.flatMap((each) => rulesetsIn(list(propsOf(each), "rules"))),
   ];
-}
-
-function propsOf({ props }: Declared): JsonObject {
-  const copy = withUnknowns(props);
-  return isJsonObject(copy) ? copy : {};
 }
 
 /** Returns the rulesets that the rules of an entry point execute. */

@@ -6,8 +6,11 @@ import {
   migrationNeedsProtect,
   noForceDestroyInProduction,
   noPlainCredential,
+  pageShieldStaysOn,
   pruneStaysUnderLimit,
+  zonesLogFirewallEvents,
   zonesNeedManagedRuleset,
+  zonesNeedPageShield,
 } from "pulumi-edgeguard/policies";
 import { runProgram } from "pulumi-edgeguard/testing";
 import { programsOf } from "../support/documents";
@@ -328,6 +331,66 @@ describe("the policy zones-need-managed-ruleset", () => {
   });
 });
 
+describe("policies that need something of a zone's plan", () => {
+  const policy = (zoneId: string): Analyzed => edgeguard("PageShieldPolicy", { zoneId, name: zoneId });
+  const settings = (enabled: unknown): Analyzed => edgeguard("PageShieldSettings", { zoneId: ZONE, enabled });
+  const OTHERS = `zone ${OTHER}, which has resources in this stack.`;
+  const ELSE = "or list the zone in exceptZones if another stack protects it.";
+
+  test("zones-need-page-shield rejects each zone without Page Shield, except for listed ones", async () => {
+    const found = (...resources: Analyzed[]): Promise<string[]> =>
+      messages(zonesNeedPageShield(), policy(ZONE), policy(OTHER), ...resources);
+    const lacking = [
+      expect.stringContaining(ZONE) as string,
+      `Page Shield isn't on in ${OTHERS} Turn it on with a PageShieldSettings with enabled: true, ${ELSE}`,
+    ];
+    expect(await found(settings(true))).toEqual(lacking.slice(1));
+    expect(await found(settings(UNKNOWN))).toEqual(lacking.slice(1));
+    expect(await found(settings(false))).toEqual(lacking);
+    expect(await found()).toEqual(lacking);
+    const exceptZones = [ZONE, OTHER.toUpperCase()];
+    expect(await messages(zonesNeedPageShield({ exceptZones }), policy(ZONE), policy(OTHER))).toEqual([]);
+  });
+
+  test.each<[string, Analyzed, boolean]>([
+    ["a job", edgeguard("LogpushJob", { zoneId: ZONE, dataset: "firewall_events" }), true],
+    [
+      "a job whose dataset isn't known yet",
+      edgeguard("LogpushJob", { zoneId: ZONE, dataset: UNKNOWN }),
+      true,
+    ],
+    [
+      "a disabled job",
+      edgeguard("LogpushJob", { zoneId: ZONE, dataset: "firewall_events", enabled: false }),
+      false,
+    ],
+    ["a job of another dataset", edgeguard("LogpushJob", { zoneId: ZONE, dataset: "http_requests" }), false],
+    [
+      "an enabled job of @pulumi/cloudflare",
+      cloudflare("LogpushJob", { zoneId: ZONE, dataset: "firewall_events", enabled: true }),
+      true,
+    ],
+    [
+      "a job of @pulumi/cloudflare that nobody enabled",
+      cloudflare("LogpushJob", { zoneId: ZONE, dataset: "firewall_events" }),
+      false,
+    ],
+  ])("zones-log-firewall-events judges a zone with %s", async (_, job, logs) => {
+    const found = await messages(zonesLogFirewallEvents(), policy(ZONE), job, policy(OTHER));
+    expect(found.slice(logs ? 0 : 1)).toEqual([
+      `no Logpush job pushes the firewall events of ${OTHERS} Add an enabled LogpushJob with dataset firewall_events, ${ELSE}`,
+    ]);
+  });
+
+  test("page-shield-stays-on rejects settings that turn Page Shield off, and no others", async () => {
+    const found = (enabled: unknown): Promise<string[]> => messages(pageShieldStaysOn(), settings(enabled));
+    expect(await found(false)).toEqual([
+      "enabled: false turns Page Shield off, and nobody sees what scripts do. Set enabled: true.",
+    ]);
+    expect([...(await found(true)), ...(await found(UNKNOWN))]).toEqual([]);
+  });
+});
+
 describe("edgePolicies", () => {
   const NAMES = [
     "allow-needs-log",
@@ -338,7 +401,7 @@ describe("edgePolicies", () => {
     "no-force-destroy-in-production",
   ];
 
-  test("returns all policies, each with a name, a description and a level", () => {
+  test("returns the policies that suit every zone, each with a name, a description and a level", () => {
     const policies = edgePolicies();
     expect(policies.map(({ name }) => name)).toEqual(NAMES);
     for (const { description, enforcementLevel } of policies) {

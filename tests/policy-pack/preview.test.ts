@@ -6,6 +6,7 @@ import { LOCAL_ENGINE, startLocalApi, type LocalApi } from "edgeguard-local";
 import { edgePolicies } from "pulumi-edgeguard/policies";
 import { programsOf } from "../support/documents";
 import { cliEngine, Project, REPOSITORY } from "../support/engine";
+import { rawSend } from "../support/operation";
 import { analyze, type Analyzed } from "../support/policies";
 
 /** The Pulumi CLI runs the example's policy pack. For the local engine, which runs none, the test hands its plan to the policies. */
@@ -123,6 +124,44 @@ onCli(
     const { text } = await project.ok("preview", "--policy-pack", pack);
     expect(text).toContain("edge-security");
     expect(violationsIn(text)).toEqual([]);
+  },
+);
+
+onCli(
+  `the policy page-shield-stays-on turns Page Shield on instead of refusing its settings, if its level is remediate${WHY}`,
+  async () => {
+    await begin(CLI);
+    const pack = mkdtempSync(join(project.dir, "pack-"));
+    writeFileSync(join(pack, "PulumiPolicy.yaml"), "runtime: nodejs\n");
+    writeFileSync(join(pack, "package.json"), '{ "name": "pack", "version": "1.0.0", "main": "index.js" }');
+    const program = (level: string): void =>
+      writeFileSync(
+        join(pack, "index.js"),
+        `const { pageShieldStaysOn, zonesNeedPageShield } = require("pulumi-edgeguard/policies");
+        const policies = [pageShieldStaysOn({ enforcementLevel: "${level}" }), zonesNeedPageShield()];
+        new (require("@pulumi/policy").PolicyPack)("edge", { policies });`,
+      );
+    project.write(`
+      import { PageShieldSettings } from "pulumi-edgeguard";
+      new PageShieldSettings("one", { zoneId: "${api.zones.empty}", enabled: false });
+    `);
+    program("mandatory");
+    const refused = await project.run("preview", "--policy-pack", pack);
+    expect(violationsIn(refused.text)).toEqual([
+      "mandatory page-shield-stays-on one",
+      "mandatory zones-need-page-shield one",
+    ]);
+    program("remediate");
+    await project.ok("up", "--yes", "--skip-preview", "--policy-pack", pack);
+    const settings = async (): Promise<unknown> => {
+      const { result } = await rawSend(api, "GET", `/zones/${api.zones.empty}/page_shield`);
+      return result;
+    };
+    expect(await settings()).toMatchObject({ enabled: true });
+    await project.ok("preview", "--expect-no-changes", "--policy-pack", pack);
+    await project.ok("refresh", "--yes", "--expect-no-changes");
+    await project.ok("destroy", "--yes", "--skip-preview");
+    expect(await settings()).toMatchObject({ enabled: false });
   },
 );
 
