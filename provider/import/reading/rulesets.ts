@@ -61,7 +61,10 @@ async function readEntryPointRules(
     const excepting = new Set<ZoneRule>();
     for (const rule of found.rules.filter((each) => each.deploys !== undefined)) {
       if (!inventory.wants(resource, address, rule.id)) {
-        inventory.leaveOut(`rule ${inWords(rule)} in ${owner}`, "the old state doesn't have it");
+        inventory.leaveOut(
+          `rule ${quoteRule(rule.id, rule.description)} in ${owner}`,
+          "the old state doesn't have it",
+        );
         continue;
       }
       const deployment = await readDeployment(
