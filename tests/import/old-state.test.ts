@@ -1,116 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { edgeguardResources, engines, Project, REPOSITORY, summaryOf } from "../support/engine";
-import { isWrite } from "../support/is-write";
+import { CANARY, CREDENTIAL, OldDesk, VALUE, type Stored } from "./old-desk";
 import { ImportDesk } from "./support";
 
-/**
- * Taking over what Terraform or Cloudflare's own Pulumi provider manages. The fixture is a state that Terraform 1.11 and
- * version 5 of Cloudflare's provider wrote, with other IDs, without rules' empty arguments, and with canaries.
- */
-
-/** In the state only, in every argument: nothing of the state may be written but IDs. */
-const CANARY = "c4nary";
-/** What the API returns for a credential and a KV value. */
-const CREDENTIAL = "hush-credential";
-const VALUE = "hush-value";
-
-const STATE = readFileSync(join(REPOSITORY, "tests/import/fixtures/terraform.tfstate"), "utf8");
-const PHASE = "http_request_firewall_managed";
-
-/** A zone and an account with the objects that the fixture lists, and an entry that it doesn't. */
-class OldDesk {
-  private constructor(
-    readonly desk: ImportDesk,
-    readonly ids: Readonly<Record<string, string>>,
-  ) {}
-
-  static async start(): Promise<OldDesk> {
-    const desk = await ImportDesk.from();
-    const zone = desk.api.zones.empty;
-    const skip = { action: "skip", action_parameters: { ruleset: "current" } };
-    const ruleset = await desk.send("POST", `/zones/${zone}/rulesets`, {
-      name: "managed",
-      kind: "zone",
-      phase: PHASE,
-      rules: [
-        { ...skip, expression: 'http.request.uri.path eq "/health"', description: "Health checks" },
-        {
-          action: "execute",
-          action_parameters: { id: "efb7b8c949ac4650a09736fc376e9aee" },
-          expression: "true",
-          description: "Cloudflare's rules",
-        },
-        { ...skip, expression: "ip.src eq 192.0.2.1", description: "Our office" },
-      ],
-    });
-    const rules = (ruleset["rules"] as { id: string }[]).map(({ id }) => id);
-    const job = async (name: string): Promise<unknown> => {
-      const destination = `https://logs.example/in?header_Authorization=${CREDENTIAL}`;
-      const members = { name, dataset: "http_requests", enabled: true, destination_conf: destination };
-      return (await desk.send("POST", `/zones/${zone}/logpush/jobs`, members))["id"];
-    };
-    const policy = await desk.send("POST", `/zones/${zone}/page_shield/policies`, {
-      description: "Checkout",
-      action: "log",
-      expression: "true",
-      enabled: true,
-      value: "script-src 'self'",
-    });
-    const namespaces = "/accounts/{account}/storage/kv/namespaces";
-    const { id: namespace } = await desk.send("POST", namespaces, { title: "flags" });
-    await desk.send(
-      "PUT",
-      `${namespaces}/${String(namespace)}/bulk`,
-      ["flag/0", "flag/1", "other"].map((key) => ({ key, value: VALUE })),
-    );
-    const ids = {
-      zone,
-      account: desk.account,
-      ruleset: ruleset["id"],
-      ...Object.fromEntries(rules.map((id, index) => [`rule${index}`, id])),
-      audit: await job("audit"),
-      quoted: await job("errors"),
-      policy: policy["id"],
-      namespace,
-    };
-    desk.api.clearRequests();
-    return new OldDesk(desk, Object.fromEntries(Object.entries(ids).map(([name, id]) => [name, String(id)])));
-  }
-
-  /** The fixture with the IDs of this API's objects. */
-  get state(): Stored {
-    const filled = STATE.replace(/"\{(\w+)\}"/g, (_, name: string) => {
-      const id = this.ids[name] ?? "";
-      return /^\d{1,9}$/.test(id) ? id : JSON.stringify(id); // Version 5 stores the ID of a job as a number.
-    });
-    return JSON.parse(filled) as Stored;
-  }
-
-  /** Imports from a state on standard input. */
-  async import(state: unknown, ...args: readonly string[]): Promise<{ code: number; stderr: string }> {
-    const input = typeof state === "string" ? state : JSON.stringify(state);
-    return this.desk.run(["--from", "-", "--with-values", ...args], { input });
-  }
-}
-
-interface Stored {
-  version: number;
-  resources: {
-    mode: string;
-    type: string;
-    name: string;
-    module?: string;
-    provider: string;
-    instances: {
-      index_key?: string | number;
-      status?: string;
-      deposed?: string;
-      attributes: Record<string, unknown>;
-    }[];
-  }[];
-}
+/** Taking over what Terraform or Cloudflare's own Pulumi provider manages. engine-old-state.test.ts runs the program. */
 
 const addressOf = (type: string, name: string, key?: string | number): string =>
   `${type}.${name}${key === undefined ? "" : `[${JSON.stringify(key)}]`}`;
@@ -166,13 +60,10 @@ function argumentsOf(stderr: string, program: string): string[][] {
 
 describe("an import from a Terraform state", () => {
   let old: OldDesk;
-  let before: string;
   let ran: { code: number; stderr: string };
 
   beforeAll(async () => {
     old = await OldDesk.start();
-    old.desk.withPackages();
-    before = JSON.stringify(old.desk.api.snapshot());
     old.desk.write("terraform.tfstate", JSON.stringify(old.state));
     ran = await old.desk.run(["--from", "terraform.tfstate", "--with-values"]);
     expect(ran).toMatchObject({ code: 0 });
@@ -232,42 +123,6 @@ describe("an import from a Terraform state", () => {
     expect(having(CREDENTIAL)).toEqual(["import-config.sh"]);
     expect(having(VALUE)).toEqual(["kv/flags.json"]);
   });
-
-  it.each(engines())(
-    "leads to an empty preview on $name; neither sends a write, and the zone stays byte for byte the same",
-    async (engine) => {
-      const { desk } = old;
-      const project = new Project(engine, "taken");
-      try {
-        for (const file of ["index.ts", "import.json", "kv"])
-          cpSync(join(desk.folder, file), join(project.dir, file), { recursive: true });
-        project.program(project.dir);
-        project.env = { CLOUDFLARE_API_TOKEN: "local-token" };
-        const secrets = { auditAuthorization: CREDENTIAL, errorsAuthorization: CREDENTIAL };
-        await project.init({ "edgeguard:baseUrl": desk.api.url, ...secrets });
-        const args = ["--yes", "--skip-preview", "--protect=false", "--generate-code=false"];
-        const imported = await project.ok("import", "--file", "import.json", ...args);
-        expect(summaryOf(imported.text)).toMatchObject({ import: 6 });
-        const preview = await project.ok("preview", "--expect-no-changes");
-        expect(summaryOf(preview.text)).toEqual({ unchanged: 7 });
-        // The state has masks for the credentials. A refresh replaces those that Cloudflare shows.
-        const hidden = /this preview can't tell whether the destination's credentials changed/;
-        expect(preview.text).toMatch(hidden);
-        expect(preview.text.match(/edgeguard: .*/g)?.filter((line) => !hidden.test(line))).toEqual([]);
-        expect(desk.api.requests.filter(isWrite)).toEqual([]);
-        expect(JSON.stringify(desk.api.snapshot())).toBe(before);
-
-        await project.ok("refresh", "--yes", "--skip-preview");
-        const next = await project.ok("preview", "--expect-no-changes");
-        expect(next.text).not.toContain("edgeguard:");
-        const state = JSON.stringify([...edgeguardResources(await project.export()).values()]);
-        expect(state).not.toContain(CREDENTIAL);
-      } finally {
-        project.remove();
-      }
-    },
-    120_000,
-  );
 });
 
 describe("an import from another kind of state", () => {
