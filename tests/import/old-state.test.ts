@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CANARY, CREDENTIAL, OldDesk, VALUE, type Stored } from "./old-desk";
+import { PluginClient, secret } from "../plugin/client";
 import { ImportDesk } from "./support";
 
 /** Taking over what Terraform or Cloudflare's own Pulumi provider manages. engine-old-state.test.ts runs the program. */
@@ -122,6 +123,36 @@ describe("an import from a Terraform state", () => {
     expect(having(CANARY)).toEqual([]);
     expect(having(CREDENTIAL)).toEqual(["import-config.sh"]);
     expect(having(VALUE)).toEqual(["kv/flags.json"]);
+  });
+});
+
+describe("an import from a Terraform state for the provider plugin", () => {
+  it("has no credential in its YAML program and import file, and the plugin finds no change", async () => {
+    const old = await OldDesk.start();
+    const { code, stderr } = await old.import(old.state, "--for", "plugin", "--language", "yaml");
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    for (const file of ["Main.yaml", "import.json"])
+      expect(old.desk.read(file)).not.toMatch(`${CANARY}|${CREDENTIAL}`);
+    const job = old.desk.recorded().get("LogpushJob audit");
+    if (job === undefined) throw new Error("the job was not imported");
+    const plugin = await PluginClient.start({
+      baseUrl: old.desk.api.url,
+      apiToken: secret("local-token"),
+      maxRetries: "0",
+    });
+    try {
+      const { zoneId, name, dataset } = job.inputs;
+      const destinationConf = secret(`https://logs.example/in?header_Authorization=${CREDENTIAL}`);
+      const { changes } = await plugin.diff("LogpushJob", "audit", job, {
+        zoneId,
+        name,
+        dataset,
+        destinationConf,
+      });
+      expect(changes).toBe(false);
+    } finally {
+      plugin.stop();
+    }
   });
 });
 
