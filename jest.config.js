@@ -8,7 +8,7 @@ const USE = [
   "/tests/contract/",
   "/tests/official-sdk/",
   "/tests/runtime/lifeline",
-  "/tests/examples/(programs|pipeline|many-zones)",
+  "/tests/examples/(programs|pipeline|many-zones|other-systems)",
   "/tests/engine/(drift|interruptions|secrets)",
   "/tests/import/engine",
   "/tests/package/(contents|plugin)",

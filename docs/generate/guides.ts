@@ -7,6 +7,7 @@ export const GUIDES: readonly string[] = [
   "rules-logs-kv",
   "migrate-a-waf",
   "pipelines",
+  "deployments",
   "many-zones",
   "policies",
   "testing",
