@@ -37,7 +37,8 @@ export default defineConfig({
   // The site works under any address: DOCS_BASE is the path that it's served from.
   base: process.env["DOCS_BASE"] ?? "/",
   cleanUrls: false,
-  srcExclude: ["README.md"],
+  // The last two are for Pulumi's Registry.
+  srcExclude: ["README.md", "_index.md", "installation-configuration.md"],
   markdown: {
     anchor: { slugify: slug },
     config: ({ renderer: { rules } }) => {

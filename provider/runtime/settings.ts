@@ -93,10 +93,11 @@ const integer = (minimum: number, maximum: number): z.ZodType<number, string> =>
     .transform(Number)
     .refine((n) => n >= minimum && n <= maximum, `must be a whole number from ${minimum} to ${maximum}`);
 
-/** How each non-secret setting is read. `env` lists the fallback variables in order. */
+/** How each non-secret setting is read. `env` lists the fallback variables in order. `initial` is its default. */
 export const PLAIN = {
   baseUrl: {
     env: ["EDGEGUARD_BASE_URL", "CLOUDFLARE_BASE_URL"],
+    initial: DEFAULT_BASE_URL,
     schema: z.string().superRefine(checkBaseUrl),
   },
   accountId: {
@@ -108,7 +109,7 @@ export const PLAIN = {
         "must be an account ID (32 hex digits). Find it on the Overview page of any zone in the account, in the dashboard",
       ),
   },
-  maxRetries: { env: ["EDGEGUARD_MAX_RETRIES"], schema: integer(0, 20) },
+  maxRetries: { env: ["EDGEGUARD_MAX_RETRIES"], initial: RETRY.maxRetries, schema: integer(0, 20) },
   requestsPerSecond: {
     env: ["EDGEGUARD_REQUESTS_PER_SECOND"],
     schema: z
@@ -117,12 +118,13 @@ export const PLAIN = {
       .transform(Number)
       .refine((n) => n > 0 && n <= 200, "must be above 0 and at most 200, Cloudflare's limit per IP address"),
   },
-  concurrency: { env: ["EDGEGUARD_CONCURRENCY"], schema: integer(1, 64) },
+  concurrency: { env: ["EDGEGUARD_CONCURRENCY"], initial: DEFAULT_CONCURRENCY, schema: integer(1, 64) },
   liveChecks: {
     env: ["EDGEGUARD_LIVE_CHECKS"],
+    initial: true,
     schema: z.enum(["true", "false"], "must be true or false").transform((text) => text === "true"),
   },
-  traffic: { env: ["EDGEGUARD_TRAFFIC"], schema: integer(0, 720) },
+  traffic: { env: ["EDGEGUARD_TRAFFIC"], initial: 24, schema: integer(0, 720) },
 } as const;
 
 /**
@@ -174,16 +176,16 @@ export function readSettings(config: ConfigGetter, processEnv: Environment): Set
   const ownName = (name: string): string => (provider === undefined ? name : inProvider(name, provider));
   return {
     provider,
-    baseUrl: baseUrl ?? DEFAULT_BASE_URL,
+    baseUrl: baseUrl ?? PLAIN.baseUrl.initial,
     accountId: accountId?.toLowerCase(),
-    maxRetries: maxRetries ?? RETRY.maxRetries,
+    maxRetries: maxRetries ?? PLAIN.maxRetries.initial,
     rates:
       requestsPerSecond === undefined
         ? [DOCUMENTED_RATE]
         : [DOCUMENTED_RATE, { requests: 1, ms: 1000 / requestsPerSecond }],
-    concurrency: concurrency ?? DEFAULT_CONCURRENCY,
-    liveChecks: liveChecks ?? true,
-    trafficHours: trafficHours ?? 24,
+    concurrency: concurrency ?? PLAIN.concurrency.initial,
+    liveChecks: liveChecks ?? PLAIN.liveChecks.initial,
+    trafficHours: trafficHours ?? PLAIN.traffic.initial,
     credential: credential === undefined ? undefined : { ...credential, origin: ownName(credential.origin) },
     emptyCredentials: credential === undefined ? emptyCredentials(config, env).map(ownName) : [],
   };

@@ -94,6 +94,8 @@ describe("the release workflow", () => {
     expect(commands).toContain('npm publish --workspace "$package" --provenance');
     // A package comes after those that it depends on.
     expect(commands).toContain("for package in edgeguard-local pulumi-edgeguard pulumi-resource-edgeguard;");
+    // The names that Pulumi's CLI looks for in a release, at the address in the schema.
+    expect(commands).toContain('"pulumi-resource-edgeguard-$GITHUB_REF_NAME-$platform.tar.gz"');
   });
 
   it("uses no npm token, and only its publishing job may publish", () => {

@@ -1,13 +1,25 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, relative } from "node:path";
 import { REPOSITORY } from "../support/repository";
-import { PLUGIN_SCHEMA, pluginSchema } from "./plugin-schema";
+import { gapsIn, PLUGIN_SCHEMA, pluginSchema } from "./plugin-schema";
+import { registryPages } from "./examples/pages";
 import { apiReport, REPORT } from "./report";
 import { schemaFiles } from "./schemas";
 
-/** Writes the public surface: its report and the JSON schemas. With --check it compares instead, and shows each file's first difference. */
+/**
+ * Writes the public surface: its report, the JSON schemas and the Registry's pages. With --check it compares instead, and shows each file's first
+ * difference. Either fails if the Registry's pages would lack something.
+ */
 async function main(): Promise<void> {
-  const files = new Map([[REPORT, await apiReport()], [PLUGIN_SCHEMA, pluginSchema()], ...schemaFiles()]);
+  const plugin = pluginSchema();
+  const schema: unknown = JSON.parse(plugin);
+  for (const gap of gapsIn(schema)) fail(gap);
+  const files = new Map([
+    [REPORT, await apiReport()],
+    [PLUGIN_SCHEMA, plugin],
+    ...registryPages(schema),
+    ...schemaFiles(),
+  ]);
   for (const [path, text] of files) {
     if (process.argv.includes("--check")) compare(path, text);
     else if (text === undefined) rmSync(path);
@@ -24,13 +36,17 @@ function compare(path: string, text = ""): void {
   const line = current.findIndex((each, index) => each !== committed[index]);
   if (line < 0 && current.length === committed.length) return;
   const at = line < 0 ? current.length : line;
-  console.error(
+  fail(
     [
       `${relative(REPOSITORY, path)}:${at + 1} is not the public surface. Run \`npm run api\` and commit the change.`,
       `- ${committed[at] ?? ""}`,
       `+ ${current[at] ?? ""}`,
     ].join("\n"),
   );
+}
+
+function fail(message: string): void {
+  console.error(message);
   process.exitCode = 1;
 }
 

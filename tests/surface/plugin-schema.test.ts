@@ -1,7 +1,10 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { kindOf, lookups, RESOURCES, zoneParts } from "../../provider/plugin";
-import { PLUGIN_SCHEMA } from "./plugin-schema";
+import { readSettings } from "../../provider/runtime/settings";
+import { LANGUAGES } from "./examples/languages";
+import { examplesOf, SCHEMA } from "./examples/program";
+import { gapsIn, PLUGIN_SCHEMA } from "./plugin-schema";
 
 /** The plugin's schema beside the lifecycles. `npm run check` compares the whole file with the declarations and their docs. */
 
@@ -14,8 +17,10 @@ const member = z.looseObject({
   type: z.unknown().optional(),
 });
 const members = z.record(z.string(), member);
+const TEXT = readFileSync(PLUGIN_SCHEMA, "utf8");
 const schema = z
   .looseObject({
+    provider: z.object({ inputProperties: members }),
     resources: z.record(
       z.string(),
       z.looseObject({
@@ -38,7 +43,7 @@ const schema = z
       }),
     ),
   })
-  .parse(JSON.parse(readFileSync(PLUGIN_SCHEMA, "utf8")));
+  .parse(JSON.parse(TEXT));
 
 const NAMES = Object.keys(RESOURCES);
 
@@ -64,6 +69,52 @@ test("an argument of the component has the arguments of its resource in the plug
     const own = Object.keys(schema.resources[`edgeguard:index:${name}`]?.inputProperties ?? {});
     expect(Object.keys(properties ?? {})).toEqual(own.filter((key) => key !== "zoneId"));
     expect(required).toBeUndefined();
+  }
+});
+
+test("each resource and function has an example in every language, whose names no other example uses", () => {
+  const examples = examplesOf(SCHEMA.parse(JSON.parse(TEXT)));
+  expect([...examples.keys()].sort()).toEqual([...NAMES, "ProtectedZone", ...lookups().keys()].sort());
+  const names = [...examples.values()].flatMap(({ resources, call }) => [
+    ...resources.map(({ name }) => name),
+    ...(call ? [call.name] : []),
+  ]);
+  expect(names).toEqual([...new Set(names)]);
+});
+
+test("`npm run check:api` names each description, example and import section that the plugin's schema lacks", () => {
+  expect(gapsIn(JSON.parse(TEXT))).toEqual([]);
+  const without = (token: string, part: RegExp): string[] =>
+    gapsIn(
+      JSON.parse(TEXT, (key, value: unknown) =>
+        key === token && isDescribed(value)
+          ? { ...value, description: value.description.replace(part, "") }
+          : value,
+      ),
+    );
+  const job = "edgeguard:index:LogpushJob";
+  const gap = (what: string): string => `${job} has no ${what} in the plugin's schema.`;
+  expect(without(job, /^[^]*?(?=\{\{%)/)).toEqual([gap("description")]);
+  expect(without(job, /\n## Import[^]*/)).toEqual([gap("import section")]);
+  for (const language of Object.keys(LANGUAGES))
+    expect(without(job, new RegExp(`\n\`\`\`${language}\n[^]*?\n\`\`\``))).toEqual([
+      gap(`example in ${language}`),
+    ]);
+  expect(without("edgeguard:index:getScript", /\{\{% examples[^]*/)).toHaveLength(
+    Object.keys(LANGUAGES).length,
+  );
+});
+
+test("the provider's arguments have the defaults that the settings have, in the schema and in their descriptions", () => {
+  const { trafficHours: traffic, ...settings } = readSettings(() => undefined, {});
+  const initial: Readonly<Record<string, unknown>> = { ...settings, traffic };
+  for (const [key, each] of Object.entries(schema.provider.inputProperties)) {
+    if (key === "requestsPerSecond") continue; // Its default is another kind of limit.
+    expect([key, each.default]).toEqual([key, initial[key]]);
+    if (each.default !== undefined)
+      expect(each.description?.replaceAll("`", "")).toMatch(
+        new RegExp(`\\sDefault: ${z.coerce.string().parse(each.default)}\\.$`),
+      );
   }
 });
 
@@ -159,6 +210,10 @@ function specsOf(value: unknown, path: readonly string[] = []): { path: readonly
   const members = Object.entries(value).flatMap(([key, each]) => specsOf(each, [...path, key]));
   const spec = anySpec.safeParse(value).data;
   return spec === undefined ? members : [{ path, spec }, ...members];
+}
+
+function isDescribed(value: unknown): value is { readonly description: string } {
+  return z.object({ description: z.string() }).safeParse(value).success;
 }
 
 function typeAt($ref: string): AnySpec {

@@ -2,10 +2,13 @@ import { join } from "node:path";
 import ts from "typescript";
 import { z } from "zod";
 import { isCredential, lookups, RESOURCES, zoneParts, type Facts, type Verbs } from "../../provider/plugin";
+import { PLAIN } from "../../provider/runtime/settings";
 import { kindOf, TYPE_PREFIXES } from "../../provider/runtime/type-tokens";
 import { compareText } from "../../provider/basics/words";
 import { omit } from "../../provider/basics/json";
 import { VERSION } from "../../provider/version";
+import { LANGUAGES } from "./examples/languages";
+import { examplesOf, SCHEMA, type Program } from "./examples/program";
 import { REPOSITORY } from "../support/repository";
 
 /**
@@ -15,7 +18,11 @@ import { REPOSITORY } from "../support/repository";
 
 export const PLUGIN_SCHEMA = join(REPOSITORY, "plugin/schema.json");
 
+/** The repository on GitHub. Its releases have the plugin's archives. */
+const ADDRESS = "pulumi-edgeguard/pulumi-edgeguard";
+
 type Spec = Record<string, unknown>;
+type Initial = string | number | boolean;
 
 interface Members {
   readonly properties: Readonly<Record<string, Spec>>;
@@ -75,27 +82,41 @@ class SchemaWriter {
   schema(): Spec {
     const settings = this.#members("ProviderArgs");
     const variables = withSecrets(settings.properties, isCredential);
+    const initial = new Map(
+      Object.entries(PLAIN).map(([key, row]) => [key, "initial" in row ? row.initial : undefined]),
+    );
     const resources = Object.entries(RESOURCES).map(
       ([name, verbs]) =>
         [name, { ...this.#resource(name, verbs.facts), listInputs: listInputs(verbs) }] as const,
     );
     const component = ["ProtectedZone", this.#component("ProtectedZone", new Map(resources))] as const;
     const functions = [...lookups().keys()].sort().map((name) => [name, this.#function(name)] as const);
-    return {
+    return documented({
       name: "edgeguard",
       displayName: "Edgeguard",
       version: VERSION,
       description:
         "Page Shield, WAF managed rules and their migration, Logpush and Workers KV of Cloudflare.",
-      keywords: ["category/network", "kind/native", "cloudflare", "waf", "security"],
-      homepage: "https://github.com/pulumi-edgeguard/pulumi-edgeguard#readme",
+      keywords: [
+        "category/network",
+        "kind/native",
+        "cloudflare",
+        "page-shield",
+        "waf",
+        "logpush",
+        "workers-kv",
+      ],
+      homepage: `https://github.com/${ADDRESS}#readme`,
       license: "Apache-2.0",
-      repository: "https://github.com/pulumi-edgeguard/pulumi-edgeguard",
+      repository: `https://github.com/${ADDRESS}`,
+      logoUrl: `https://raw.githubusercontent.com/${ADDRESS}/main/docs/public/logo.png`,
+      pluginDownloadURL: `github://api.github.com/${ADDRESS}`,
       publisher: "pulumi-edgeguard",
+      // No defaults: Python's SDK would take a false or a 0 in the configuration for an unset one.
       config: { variables },
       provider: {
         description: this.#docs(this.#declared("Provider")),
-        inputProperties: variables,
+        inputProperties: mapped(variables, (spec, key) => ({ ...spec, default: initial.get(key) })),
       },
       resources: withTokens([...resources, component]),
       functions: withTokens(functions),
@@ -111,16 +132,16 @@ class SchemaWriter {
         csharp: { respectSchemaVersion: true },
         java: { basePackages: {} },
       },
-    };
+    });
   }
 
   #resource(name: string, facts: Facts): Spec {
-    const { args, replaceOn, compositeId, secret = {}, secretOutputs = [] } = facts;
+    const { args, replaceOn, secret = {}, secretOutputs = [] } = facts;
     const words = wordsOf(args as z.ZodObject); // The facts have the lifecycle's own.
     const inputs = this.#members(`${name}Args`, words);
     const outputs = this.#outputs(name, words);
     return {
-      description: `${this.#docs(this.#declared(name))}\n\n${importing(name, compositeId.forms)}`,
+      description: this.#docs(this.#declared(name)),
       properties: withSecrets(outputs.properties, (key) => key in secret || secretOutputs.includes(key)),
       required: outputs.required,
       inputProperties: mapped(
@@ -353,7 +374,7 @@ function withSecrets(
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-function withTokens(members: readonly (readonly [string, Spec])[]): Spec {
+function withTokens(members: readonly (readonly [string, Spec])[]): Record<string, Spec> {
   return Object.fromEntries(members.map(([name, spec]) => [TYPE_PREFIXES.plugin + name, spec]));
 }
 
@@ -374,9 +395,59 @@ function listInputs({ facts, list }: Verbs): Spec | undefined {
   };
 }
 
-function importing(name: string, forms: readonly string[]): string {
-  const commands = forms.map((form) => `pulumi import ${TYPE_PREFIXES.plugin}${name} <name> '${form}'`);
-  return `To import an existing one, or to read it with \`get\`, pass its ID together with its zone or account:\n\n\`\`\`sh\n${commands.join("\n")}\n\`\`\``;
+/** The schema whose descriptions have the sections that the Registry shows: examples, and how to import a resource. */
+function documented(schema: Spec & Documented): Spec {
+  const examples = examplesOf(SCHEMA.parse(schema));
+  const withSections = ({ description, ...rest }: Spec, token: string, last?: string): Spec => {
+    const example = examples.get(token.replace(TYPE_PREFIXES.plugin, ""));
+    const sections = [description, example && exampleSection(example), last];
+    return { description: sections.filter((each) => typeof each === "string").join("\n\n"), ...rest };
+  };
+  return {
+    ...schema,
+    resources: mapped(schema.resources, (each, token) => withSections(each, token, importSection(token))),
+    functions: mapped(schema.functions, (each, token) => withSections(each, token)),
+  };
+}
+
+interface Documented {
+  readonly resources: Readonly<Record<string, Spec>>;
+  readonly functions: Readonly<Record<string, Spec>>;
+}
+
+function exampleSection(example: Program): string {
+  const programs = Object.entries(LANGUAGES).map(
+    ([fence, print]) => `\`\`\`${fence}\n${print(example)}\n\`\`\``,
+  );
+  return `{{% examples %}}\n## Example Usage\n{{% example %}}\n### ${example.title}\n\n${programs.join("\n")}\n{{% /example %}}\n{{% /examples %}}`;
+}
+
+/** Undefined for a component, which has no ID. */
+function importSection(token: string): string | undefined {
+  const facts = RESOURCES[token.replace(TYPE_PREFIXES.plugin, "")]?.facts;
+  if (facts === undefined) return undefined;
+  const commands = facts.compositeId.forms.map((form) => `pulumi import ${token} <name> '${form}'`);
+  return `## Import\n\nTo import an existing one, or to read it with \`get\`, pass its ID together with its zone or account:\n\n\`\`\`sh\n${commands.join("\n")}\n\`\`\``;
+}
+
+/** What the Registry's page of a resource or function would lack, in one sentence each. */
+export function gapsIn(schema: unknown): string[] {
+  const { resources, functions } = SCHEMA.parse(schema);
+  return Object.entries({ ...resources, ...functions }).flatMap(([token, { description = "" }]) => {
+    const gaps = {
+      description: /^(\{\{%|## |$)/.test(description),
+      ...Object.fromEntries(
+        Object.keys(LANGUAGES).map((fence) => [
+          `example in ${fence}`,
+          !new RegExp(`\\{\\{% example %\\}\\}[^]*\n\`\`\`${fence}\\n[^]*\\{\\{% /example`).test(description),
+        ]),
+      ),
+      "import section":
+        token in resources && !/\n## Import\n[^]*\npulumi import \S+ <name> '.+'\n/.test(description),
+    };
+    const missing = Object.entries(gaps).flatMap(([what, isMissing]) => (isMissing ? [what] : []));
+    return missing.map((what) => `${token} has no ${what} in the plugin's schema.`);
+  });
 }
 
 const formsOf = (type: ts.Type): readonly ts.Type[] => (type.isUnion() ? type.types : [type]);
@@ -460,7 +531,7 @@ function wordsOf(schema: z.ZodType): Words {
 }
 
 /** What an argument that isn't set is. Only texts, numbers and booleans have a default in a schema. */
-function defaultOf(schema: unknown): string | number | boolean | undefined {
+function defaultOf(schema: unknown): Initial | undefined {
   const value = schema instanceof z.ZodType ? schema.safeParse(undefined).data : undefined;
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean"
     ? value
