@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type DefaultTheme, type MarkdownEnv } from "vitepress";
-import { GUIDES } from "../generate/guides.ts";
+import { GUIDES, REGISTRY_PAGES } from "../generate/guides.ts";
 import { slug } from "../generate/markdown.ts";
 
 const DOCS = fileURLToPath(new URL("..", import.meta.url));
@@ -37,8 +37,7 @@ export default defineConfig({
   // The site works under any address: DOCS_BASE is the path that it's served from.
   base: process.env["DOCS_BASE"] ?? "/",
   cleanUrls: false,
-  // The last two are for Pulumi's Registry.
-  srcExclude: ["README.md", "_index.md", "installation-configuration.md"],
+  srcExclude: ["README.md", ...REGISTRY_PAGES],
   markdown: {
     anchor: { slugify: slug },
     config: ({ renderer: { rules } }) => {
@@ -60,6 +59,7 @@ export default defineConfig({
     },
   },
   themeConfig: {
+    logo: "/logo.svg",
     nav: [
       { text: "Guides", link: "/guides/first-hour", activeMatch: "/guides/" },
       { text: "Reference", link: "/reference/", activeMatch: "/reference/" },

@@ -18,3 +18,6 @@ export const GUIDES: readonly string[] = [
   "coming-from-terraform",
   "differences-from-terraform",
 ];
+
+/** Pages for Pulumi's Registry alone. `npm run api` writes their generated parts. */
+export const REGISTRY_PAGES: readonly string[] = ["_index.md", "installation-configuration.md"];

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { GUIDES } from "./guides";
+import { GUIDES, REGISTRY_PAGES } from "./guides";
 import { firstSentence, lines, list, section, table, type Page } from "./markdown";
 import type { Model } from "./model";
 
@@ -51,7 +51,7 @@ export function llmsText(reference: readonly Page[]): string {
   const docs = join(__dirname, "..");
   const guides = ["guides", "."].flatMap((folder) =>
     readdirSync(join(docs, folder))
-      .filter((name) => name.endsWith(".md") && name !== "index.md")
+      .filter((name) => name.endsWith(".md") && !["index.md", ...REGISTRY_PAGES].includes(name))
       .sort((one, other) => placeOf(one) - placeOf(other) || (one < other ? -1 : 1))
       .map((name) => {
         const text = readFileSync(join(docs, folder, name), "utf8");

@@ -87,6 +87,18 @@ const COMMANDS: Readonly<Record<string, readonly unknown[]>> = {
     [expect.stringMatching(/^pulumi import edgeguard:index:PageShieldPolicy /)], // tests/plugin
     [expect.stringMatching(/^pulumi do --package .* edgeguard:index:LogpushJob list /)], // tests/plugin
   ],
+  "docs/installation-configuration.md": [
+    ["npm install pulumi-resource-edgeguard", expect.stringMatching(/^pulumi package add /)], // as in the guide
+    [expect.stringMatching(/^pulumi plugin install resource edgeguard --server github:/)], // needs a release: tests/package
+    [
+      expect.stringMatching(/^pulumi config set --secret edgeguard:apiToken /),
+      expect.stringMatching(/^pulumi config set edgeguard:accountId /),
+    ],
+    [
+      expect.stringMatching(/^export CLOUDFLARE_API_TOKEN=/),
+      expect.stringMatching(/^export CLOUDFLARE_ACCOUNT_ID=/),
+    ],
+  ],
   "docs/guides/pipelines.md": [REPORT, DRIFT],
   "docs/guides/rules-logs-kv.md": [
     [expect.stringMatching(/^edgeguard filter '/)],

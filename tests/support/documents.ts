@@ -2,9 +2,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { REPOSITORY } from "./engine";
 
-/** The documents with commands that readers run: the README and the guides. */
+/** The documents with commands that readers run: the README, the Registry's pages and the guides. */
 export const DOCUMENTS: readonly string[] = [
   "README.md",
+  "docs/_index.md",
+  "docs/installation-configuration.md",
   ...readdirSync(join(REPOSITORY, "docs/guides"))
     .filter((file) => file.endsWith(".md"))
     .map((file) => `docs/guides/${file}`),
