@@ -443,7 +443,8 @@ export function gapsIn(schema: unknown): string[] {
         ]),
       ),
       "import section":
-        token in resources && !/\n## Import\n[^]*\npulumi import \S+ <name> '.+'\n/.test(description),
+        resources[token]?.isComponent === false &&
+        !/\n## Import\n[^]*\npulumi import \S+ <name> '.+'\n/.test(description),
     };
     const missing = Object.entries(gaps).flatMap(([what, isMissing]) => (isMissing ? [what] : []));
     return missing.map((what) => `${token} has no ${what} in the plugin's schema.`);
