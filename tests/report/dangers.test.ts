@@ -4,6 +4,7 @@ import { report, type DangerKind } from "../../provider/report";
 import { Operation, rawSend, UNKNOWN } from "../support/operation";
 import {
   diagnostic,
+  driftOf,
   found,
   list,
   many,
@@ -518,6 +519,34 @@ describe("reports that a managed ruleset stops acting:", () => {
     ]);
     expect(sentences("unprotect", update({ owasp: { paranoiaLevel: 2, scoreThreshold: 60 } }))).toEqual([
       "OWASP protects less: rule that compares the score score threshold 25 (high) → 60 (low)",
+    ]);
+  });
+
+  test("finds exceptions that apply again, because someone disabled them in the dashboard", () => {
+    const exception = { expression: "ssl", skip: "this" };
+    const whole = { ...exception, expression: "true" };
+    const update = (one: object): MadeStep =>
+      stepOf("update", "ManagedRulesetOverride", "one", {
+        old: { ...rule, exceptions: [{ ...one, enabled: false }] },
+        new: { ...rule, exceptions: [one] },
+      });
+    for (const one of [exception, whole])
+      expect(sentences("unprotect", update(one))).toContain(
+        `OWASP gets an exception: ${one.expression} skips "this ruleset"`,
+      );
+    const known = (enabled: object) => ({
+      inputs: { ...rule, exceptions: [{ ...exception, ...enabled }] },
+      outputs,
+    });
+    const drift = driftOf("ManagedRulesetOverride", known({}), known({ enabled: false }));
+    expect(drift?.gained).toEqual(['OWASP gets an exception: ssl skips "this ruleset"']);
+    expect(drift?.keep.code).toEqual(["exceptions: [],"]);
+  });
+
+  test("says of a renamed deployment that protects less that it doesn't replace the removed one", () => {
+    const weaker = created("ManagedRulesetOverride", "two", { ...rule, expression: "ssl" });
+    expect(sentences("unprotect", gone, weaker, kept("ManagedRulesetOverride", "three", owasp))).toEqual([
+      `${REMOVED}; the zone's other rulesets don't replace it: another deployment of it, another`,
     ]);
   });
 

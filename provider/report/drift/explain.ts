@@ -7,6 +7,7 @@ import { EFFECTS } from "../effects";
 import { name as nameOf, say, value, words, type Phrase } from "../phrase";
 import type { Sides, Step } from "../plan";
 import { asList, asNumber, asObject, asText, cell, containsSecret, counted, differences } from "../values";
+import { exceptionsOf } from "../judges/ruleset-facts";
 import { isUnchanged } from "../judges/sides";
 import { DRIFT, MIGRATION_STATE, prunedIn, PRUNES, skippedByOthers, valueOf, type Drifted } from "./by-hand";
 import type { DriftChange, DriftedResource } from "./model";
@@ -241,7 +242,10 @@ function keepOf({ kind, step, now, next, names, recorded }: Drifted, declare: Ph
   if (declarable.length === 0)
     return { how: words("No argument covers this change, so the program can't keep it"), code: [] };
   const differing = declarable.filter((name) => !isUnchanged(next?.new?.inputs[name], now?.inputs[name]));
-  const code = codeOf(step, Object.fromEntries(differing.map((name) => [name, now?.inputs[name]])));
+  // A program can't disable an exception, but leave it out.
+  const declared = (name: string): unknown =>
+    name === "exceptions" && Array.isArray(now?.inputs[name]) ? exceptionsOf(now) : now?.inputs[name];
+  const code = codeOf(step, Object.fromEntries(differing.map((name) => [name, declared(name)])));
   const what = code.length === 0 ? words("do nothing") : declare;
   return {
     how: isBeside

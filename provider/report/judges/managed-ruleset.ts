@@ -17,7 +17,7 @@ import { isDeleted, mayDeleteFirst, NOTHING, oncePerPlan, viewOf } from "../sect
 import { modeOf, nameOf, skipWords } from "../sections/managed-ruleset";
 import { asObject, cell, asList, asText, formatValue } from "../values";
 import { selectsNoLess, selectsNothing } from "./requests";
-import { mayAct, mayReach, mayRun, ownId, skipsNoMoreRequests } from "./ruleset-facts";
+import { exceptionsOf, mayAct, mayReach, mayRun, ownId, skipsNoMoreRequests } from "./ruleset-facts";
 import { deploymentOf, deploymentsAfter, newlySkipped } from "./ruleset-order";
 import {
   changesOf,
@@ -48,7 +48,8 @@ const whileEnabled = whileActing(mayRun, mayAct);
 const stopped: Comparison = ({ before, after }) => {
   if (before === undefined || !mayRun(before) || (after !== undefined && alwaysActs(after))) return [];
   const how = after === undefined ? "is removed" : mayAct(after) ? "may be disabled" : "is disabled";
-  const on = expansionIn(before.inputs).rules?.on;
+  // Of an adopted rule, it says what the program declares.
+  const on = before.outputs["ruleId"] === undefined ? undefined : expansionIn(before.inputs).rules?.on;
   const rules = on === undefined ? "" : ` (${on} of its rules ${on === 1 ? "was" : "were"} on)`;
   const { zoneId } = before.inputs;
   const where = zoneId === undefined ? words("") : say` in zone ${cell(zoneId, 40)}`;
@@ -83,7 +84,9 @@ function withRemaining(sentence: Phrase, { before, after }: Change, plan: Plan):
     );
     return say`${sentence}; when last read, ${words(owner)} also had ${joined(names)}`;
   }
+  const own = JSON.stringify(nameOf({ inputs }).parts);
   const byName = new Map(declared.map(nameOf).map((one) => [JSON.stringify(one.parts), one]));
+  if (byName.has(own)) byName.set(own, words("another deployment of it"));
   return say`${sentence}; ${words(owner)}'s other rulesets don't replace it: ${joined([...byName.values()])}`;
 }
 
@@ -149,14 +152,14 @@ const movedPosition: Comparison = (change) => {
   if (is === undefined || isUnchanged(was, is)) return [];
   const lines = comparedIn(change, "moved");
   if (lines === undefined) {
-    const given = after.inputs["exceptions"];
     const skips =
-      isHidden(given) || asList(given).some((one) => !selectsNothing(asObject(one)["expression"]));
+      isHidden(after.inputs["exceptions"]) ||
+      exceptionsOf(after).some(({ expression }) => !selectsNothing(expression));
     // No skip rule can precede the first rule, and the exceptions of the last one have no other rule behind them.
     const isSkipped = is !== "first" && mayRun(before) && mayRun(after);
     if (!isSkipped && !(skips && is !== "last")) return [];
     return [
-      say`${nameOf(after)} moves, so exceptions may apply to more rules: position ${cell(was)} → ${cell(is)}`,
+      say`${nameOf(after)} ${words(isHidden(is) ? "may move" : "moves")}, so exceptions may apply to more rules: position ${cell(was)} → ${cell(is)}`,
     ];
   }
   return lines.map((line) => say`${nameOf(after)} moves: ${words(line)}`);
@@ -188,16 +191,10 @@ const moreExceptions: Comparison = (change) => {
     outputs: {},
   }));
   if (isProtected) reachable?.push(after);
-  return asList(are)
-    .map(asObject)
+  return exceptionsOf(after)
     .filter((one) => !isLast && !selectsNothing(one["expression"]))
     .filter((one) => reachable?.some((other) => mayReach(one, after, other)) !== false)
-    .filter(
-      (one) =>
-        !asList(were)
-          .map(asObject)
-          .some((known) => skipsNoMoreRequests([one, next], [known, old])),
-    )
+    .filter((one) => !exceptionsOf(before).some((known) => skipsNoMoreRequests([one, next], [known, old])))
     .map(
       (one) =>
         say`${nameOf(after)} gets an exception: ${cell(one["expression"], 300)} skips ${skipWords(one["skip"])}`,
@@ -227,9 +224,7 @@ const otherKey = whileEnabled((before, after) => {
 const silentExceptions: Comparison = ({ before, after }) => {
   if (after === undefined) return [];
   const [known, silent] = [before, after].map((side) =>
-    asList(side?.inputs["exceptions"])
-      .map(asObject)
-      .filter(({ logging }) => logging !== undefined && logging !== true),
+    exceptionsOf(side).filter(({ logging }) => logging !== undefined && logging !== true),
   );
   return (silent ?? [])
     .filter(({ expression }) => known?.some((each) => isUnchanged(each["expression"], expression)) !== true)

@@ -26,18 +26,22 @@ export const mayRun = (side: Side): boolean =>
  * without its exceptions.
  */
 function isSkipped(side: Side): boolean {
-  const { exceptions, expression = "true" } = side.inputs;
+  const { expression = "true" } = side.inputs;
   return (
     side.isUnfinished !== true &&
-    asList(exceptions)
-      .map(asObject)
-      .some(({ skip, ...one }) => {
-        const reach = reachOf(skip, side);
-        const isWhole = reach === "all" || reach?.get(ownId(side) ?? THIS) === "all";
-        return isWhole && selectsNoLess(one["expression"], expression);
-      })
+    exceptionsOf(side).some(({ skip, ...one }) => {
+      const reach = reachOf(skip, side);
+      const isWhole = reach === "all" || reach?.get(ownId(side) ?? THIS) === "all";
+      return isWhole && selectsNoLess(one["expression"], expression);
+    })
   );
 }
+
+/** Lists the exceptions, except those that someone disabled in the dashboard. */
+export const exceptionsOf = (side: Side | undefined): readonly Exception[] =>
+  asList(side?.inputs["exceptions"])
+    .map(asObject)
+    .filter(({ enabled }) => enabled !== false);
 
 export type Exception = Readonly<Record<string, unknown>>;
 

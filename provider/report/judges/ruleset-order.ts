@@ -1,10 +1,10 @@
 import { position as positionShape, type Position } from "../../rulesets/arguments";
-import { asList, asObject, asText, cell } from "../values";
+import { asObject, asText, cell } from "../values";
 import { say, type Phrase } from "../phrase";
 import type { Plan, Step } from "../plan";
 import { adoptedBy, isDeleted, isReplaced, mayDeleteFirst, viewOf, type StepView } from "../sections/section";
 import { nameOf, skipWords } from "../sections/managed-ruleset";
-import { mayReach, skipsNoMoreRequests, type Exception } from "./ruleset-facts";
+import { exceptionsOf, mayReach, skipsNoMoreRequests, type Exception } from "./ruleset-facts";
 import { isHidden, isUnchanged, type Change, type Side } from "./sides";
 
 /**
@@ -130,8 +130,7 @@ export function newlySkipped(own: Deployment, all: readonly Deployment[]): reado
         return [
           say`${nameOf(after)} may come after exceptions of ${nameOf(other.after)} that the plan doesn't show`,
         ];
-      return asList(given)
-        .map(asObject)
+      return exceptionsOf(other.after)
         .filter((one) => mayReach(one, other.after, after) && !wasSkipped(one, other, own))
         .filter((one) => !isSeen || !hadException(one, other))
         .map(
@@ -172,6 +171,4 @@ function wasSkipped(exception: Exception, other: Deployment, own: Deployment): b
 /** Whether the holder already had an exception that skipped the same. */
 const hadException = (exception: Exception, { before: holder, after }: Deployment): boolean =>
   holder !== undefined &&
-  asList(holder.inputs["exceptions"])
-    .map(asObject)
-    .some((known) => skipsNoMoreRequests([exception, after], [known, holder]));
+  exceptionsOf(holder).some((known) => skipsNoMoreRequests([exception, after], [known, holder]));
