@@ -597,10 +597,8 @@ function contentFound(ctx: Context, rows: ReadonlyMap<string, unknown>, plan?: P
   const keys = list(rows.keys());
   if (plan === undefined) return { keys };
   const { added, changed, removed, shortened, emptied } = plan;
-  const found = {
-    ...{ keys, added: list(added), changed: list(changed), removed: list(removed) },
-    ...(emptied.length === 0 ? {} : { emptied: list(emptied) }),
-  };
+  const found = { keys, added: list(added), changed: list(changed), removed: list(removed) };
+  if (emptied.length > 0) Object.assign(found, { emptied: list(emptied) });
   if (shortened.length === 0) return found;
   const now = Date.now() / 1000;
   const { ttl, expiration = 0 } = shortened.reduce((a, b) => (lifeOf(b, now) < lifeOf(a, now) ? b : a));

@@ -215,13 +215,12 @@ function wrongRegex(operator: string, operand: Operand): Diagnostic | undefined 
   const bare = operand.value.replace(/\\\D/g, "_").replace(/\[\^?\]?(?:\[:\^?\w+:\]|[^\]])*\]/g, "_");
   let depth = 0;
   for (const character of bare) if (depth >= 0) depth += character === "(" ? 1 : character === ")" ? -1 : 0;
-  const wrong = /\(\?<?[=!]|\\[1-9]/.test(bare)
-    ? "Cloudflare supports no lookaround and no backreferences"
-    : depth !== 0 || /\[|(^|[(|])[*+]|(^|\|)\?|\\$/.test(bare)
-      ? "a bracket has no counterpart, or *, + or ? follows nothing. Write .* for any text"
-      : undefined;
-  return wrong === undefined ? undefined : { at: operand.at, reason: `invalid regular expression: ${wrong}` };
+  if (depth === 0 && !/\(\?<?[=!]|\\[1-9]|\[|(^|[(|])[*+]|(^|\|)\?|\\$/.test(bare)) return undefined;
+  return { at: operand.at, reason: WRONG_REGEX };
 }
+
+const WRONG_REGEX =
+  "invalid regular expression. Check its brackets, and what *, + and ? repeat. Cloudflare supports no lookaround and no backreferences";
 
 /** Returns the type of a value once its indexes are applied. Undefined if an index doesn't fit the type. */
 function elementType(type: MaybeType, indexes: readonly Index[]): MaybeType {

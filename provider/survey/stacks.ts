@@ -10,7 +10,7 @@ import { slug } from "../import/names";
 import { CommandError } from "../terminal/errors";
 import { readText } from "../terminal/files";
 import type { Io } from "../terminal/io";
-import type { Account, Cell, Head, Task, Unmanaged, Zone } from "./model";
+import type { Account, Cell, Head, Unmanaged, Zone } from "./model";
 import { isNotReadable, mapCell, valueOf } from "./readable";
 
 /** The objects that stacks manage, with this package's resources or those from Cloudflare's own provider. */
@@ -42,17 +42,14 @@ export class Stacks {
     };
     const accountDeployments = this.#markDeployments(zone.accountDeployments);
     const unmanaged = list.of(`--zone ${id}`, valueOf(name) ?? id, parts);
-    const tasks = zone.tasks.map((task) => this.#withoutClash(task, id));
+    // A stack that already has the resource can't declare it a second time.
+    const tasks = zone.tasks.map((task) => {
+      const type = /^new (WafMigration|PageShieldSettings)\(/.exec(task.code ?? "")?.[1];
+      const stack = this.#managers.get(`${type} ${id}`);
+      const text = `${task.text} Stack ${stack} has the zone's ${type}: change it there.`;
+      return stack === undefined ? task : omitAbsent({ ...task, text, code: undefined });
+    });
     return { ...zone, ...parts, accountDeployments, unmanaged, tasks };
-  }
-
-  /** Tells where to change a resource that a stack already has, instead of declaring another one. */
-  #withoutClash(task: Task, zoneId: string): Task {
-    const type = /^new (WafMigration|PageShieldSettings)\(/.exec(task.code ?? "")?.[1];
-    const stack = this.#managers.get(`${type} ${zoneId}`);
-    if (stack === undefined) return task;
-    const text = `${task.text} Stack ${stack} has the zone's ${type}: change it there.`;
-    return omitAbsent({ ...task, text, code: undefined });
   }
 
   /** Marks an account's objects with the stacks that manage them, and lists the unmanaged objects. */
