@@ -352,10 +352,15 @@ function sentOf(facts: Facts, bag: JsonObject): ReturnType<typeof sent> {
   return sent(bag, secretNames(facts, bag));
 }
 
-/** Returns the outputs that a preview knows: those that are also inputs. */
+/**
+ * Returns the outputs that a preview knows: those that are also inputs. An input that's known in part isn't in the form
+ * of its output yet, which SDKs refuse.
+ */
 function previewed({ computed, ...facts }: Facts, inputs: JsonObject): JsonObject {
   const later = omit(computed.shape, computedInputsOf(facts));
-  return { ...Object.fromEntries(Object.keys(later).map((output) => [output, UNKNOWN])), ...inputs };
+  const known = Object.entries(inputs).filter(([, value]) => !hasUnknown(value));
+  const names = [...Object.keys(later), ...Object.keys(inputs)];
+  return { ...Object.fromEntries(names.map((output) => [output, UNKNOWN])), ...Object.fromEntries(known) };
 }
 
 /** Removes nulls, which SDKs send for arguments that aren't set. */

@@ -4,7 +4,7 @@ import { omitAbsent, sameJson } from "../basics/json";
 import type { Existing } from "./adoption";
 import { compareEffects, type RunningRuleset } from "./compare-effects";
 import { prepare, type Declared, type Prepared } from "./deployment";
-import type { ComparedRules, Traffic } from "./impact";
+import type { ComparedRules, RuleInFront, Traffic } from "./impact";
 import { findByRef, isSameEntryPoint } from "./entry-point";
 import { OVERRIDING } from "./effective";
 import { ownExceptions } from "./exceptions";
@@ -29,14 +29,17 @@ export interface LiveComparison {
   readonly existing: Existing | undefined;
 }
 
-/** Compares the declaration with the deployment in the zone. Empty if there is none or it can't be read. */
-export async function compareLive(
-  ctx: Context,
-  compared: LiveComparison,
-): Promise<{ readonly compared?: ComparedRules; readonly traffic?: Traffic }> {
+interface Compared {
+  readonly compared?: ComparedRules;
+  readonly traffic?: Traffic;
+  readonly inFront?: readonly RuleInFront[];
+}
+
+/** Compares the declaration with the deployment in the zone, or a new one with the rules that it will follow. */
+export async function compareLive(ctx: Context, compared: LiveComparison): Promise<Compared> {
   const { args, olds, existing, found, prepared } = compared;
   const now = await runningRuleset(ctx, compared);
-  if (now === undefined) return {};
+  if (now === undefined) return omitAbsent({ inFront: rulesInFront(ctx, compared) });
   const { weaker, stronger, digest } = compareEffects(now, prepared);
   const isHidden = OVERRIDING.some((argument) => ctx.isSecret(argument));
   const shown = (lines: readonly string[]): readonly string[] =>
@@ -143,23 +146,41 @@ function effectsOfMove(
   { others, before, after }: Course,
 ): readonly string[] {
   const { exceptions, managed } = prepared;
-  const ruleLabel = ({ ref, description }: Pick<ZoneRule, "ref" | "description">): string =>
-    JSON.stringify(description === "" || ctx.isSecret("description") ? ref : description);
-  const skipRules = others.slice(before, after).flatMap((rule): string[] => {
-    const skips = rule.enabled ? skippedBy(rule.skips, managed.id) : undefined;
-    return skips === undefined
-      ? []
-      : [
-          `skip rule ${ruleLabel(rule)}${ctx.isSecret("expression") ? "" : ` (${rule.expression})`} will apply to this rule`,
-        ];
-  });
+  const skipRules = others.slice(before, after).flatMap((rule) => appliedSkip(ctx, rule, managed.id) ?? []);
   const reachedRules = others.slice(after, before).flatMap(({ enabled, deploys, ...rule }): string[] => {
     const reaches = exceptions.some(({ skip }) => skippedBy(skip, deploys?.rulesetId ?? "") !== undefined);
     return enabled && deploys !== undefined && reaches
-      ? [`this rule's exceptions will also apply to ${ruleLabel(rule)}`]
+      ? [`this rule's exceptions will also apply to ${ruleLabel(ctx, rule)}`]
       : [];
   });
   return [...skipRules, ...reachedRules];
+}
+
+/** Says which skip rule will apply to a deployment of the ruleset. Undefined if the rule skips nothing of it. */
+function appliedSkip(ctx: Context, rule: ZoneRule, rulesetId: string): string | undefined {
+  if (!rule.enabled || skippedBy(rule.skips, rulesetId) === undefined) return undefined;
+  const requests = ctx.isSecret("expression") ? "" : ` (${rule.expression})`;
+  return `skip rule ${ruleLabel(ctx, rule)}${requests} will apply to this rule`;
+}
+
+function ruleLabel(ctx: Context, { ref, description }: Pick<ZoneRule, "ref" | "description">): string {
+  return JSON.stringify(description === "" || ctx.isSecret("description") ? ref : description);
+}
+
+/** Lists the deployments, and the skip rules that apply, in front of a new rule. Undefined if its place isn't known. */
+function rulesInFront(
+  ctx: Context,
+  { args, prepared, found, existing }: LiveComparison,
+): readonly RuleInFront[] | undefined {
+  const { position } = args;
+  if (found === undefined || existing !== undefined) return undefined;
+  if (position !== undefined && missingAnchor(position, found, scopeOf(args)) !== undefined) return undefined;
+  const place = placementOf(position ?? "last", found, scopeOf(args)) ?? { after: "" };
+  return found.rules.slice(0, indexAmong(found.rules, place, [], 0)).flatMap((rule): RuleInFront[] => {
+    const skip = appliedSkip(ctx, rule, prepared.managed.id);
+    const { id: ruleId, ref, deploys } = rule;
+    return deploys === undefined && skip === undefined ? [] : [omitAbsent({ ruleId, ref, skip })];
+  });
 }
 
 /** Returns how many of the other rules will run before the rule. */

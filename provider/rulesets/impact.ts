@@ -108,12 +108,26 @@ export const trafficShape = members({
   notAsked: z.string().exactOptional(),
 }) satisfies z.ZodType<Traffic>;
 
+/** A rule that deploys a managed ruleset, or a skip rule that applies, in front of a new rule. */
+export interface RuleInFront {
+  readonly ruleId: string;
+  readonly ref: string;
+  /** For a skip rule, says that it will apply. */
+  readonly skip?: string;
+}
+
+export const rulesInFront = z
+  .array(members({ ruleId: z.string(), ref: z.string(), skip: z.string().exactOptional() }))
+  .readonly() satisfies z.ZodType<readonly RuleInFront[]>;
+
 /** What an operation found out about a deployment. */
 export interface RulesetImpact extends ImpactRecord {
   /** What changes compared with the current deployment. Absent if there is none. */
   readonly compared?: ComparedRules;
   /** Firewall events of the last hours that the update concerns. */
   readonly traffic?: Traffic;
+  /** For a new rule: the rules in front of it that matter, in their order. Absent if its place isn't known. */
+  readonly inFront?: readonly RuleInFront[];
   /** What new versions of the ruleset change for the deployment, and what a pinned version lacks. */
   readonly versions?: readonly string[];
 }
@@ -121,6 +135,7 @@ export interface RulesetImpact extends ImpactRecord {
 export const rulesetRecord = {
   compared: compared.exactOptional(),
   traffic: trafficShape.exactOptional(),
+  inFront: rulesInFront.exactOptional(),
   versions: lines.exactOptional(),
 } as const satisfies RecordShape<RulesetImpact>;
 

@@ -104,6 +104,8 @@ export function sameCategories(
 export function readLevel(categories: readonly CategoryOverride[]): {
   readonly paranoiaLevel: Owasp["paranoiaLevel"];
   readonly left: readonly CategoryOverride[];
+  /** Whether a lower level is off, too, which no paranoia level can express. */
+  readonly hasGap: boolean;
 } {
   const isOff = (level: number): boolean =>
     categories.some(
@@ -113,7 +115,8 @@ export function readLevel(categories: readonly CategoryOverride[]): {
   let top = MAX_PARANOIA_LEVEL as number;
   while (top > 1 && isOff(top)) top -= 1;
   const left = categories.filter(({ tag }) => (levelOf(tag) ?? 0) <= top);
-  return { paranoiaLevel: top as Owasp["paranoiaLevel"], left };
+  const hasGap = left.some(({ tag, enabled }) => levelOf(tag) !== undefined && enabled === false);
+  return { paranoiaLevel: top as Owasp["paranoiaLevel"], left, hasGap };
 }
 
 /**
@@ -130,10 +133,10 @@ export function decompileOverrides(
   const inexpressible = inexpressibleIn(live);
   let { categories } = live;
   let rules: Record<string, RuleOverride> = { ...live.rules };
-  let { owasp } = declared;
+  const { paranoiaLevel, left, hasGap } = readLevel(categories);
+  let owasp = hasGap ? undefined : declared.owasp;
 
   if (owasp !== undefined) {
-    const { paranoiaLevel, left } = readLevel(categories);
     // Declared entries that repeat what the level implies are kept.
     const repeated = (declared.categories ?? []).filter(({ tag }) => (levelOf(tag) ?? 0) > paranoiaLevel);
     const consumed = categories.filter((entry) => !left.includes(entry));

@@ -73,4 +73,4 @@ export async function adopt<T>({
 
 /** Ends every error about adoption, because the existing object may belong to a resource that was renamed. */
 export const RENAME_HINT =
-  'If you renamed or moved this resource, add its old name to its options: aliases: [{ name: "old-name" }].';
+  "If you renamed or moved this resource, add its old URN to its options, under `aliases`; `pulumi stack --show-urns` lists it.";

@@ -74,7 +74,7 @@ describe("when a job with the same name exists", () => {
     "refuses in preview and update to adopt a job that differs in %s, and gives its ID",
     async (key, more) => {
       const id = await b.made(more);
-      const sentence = `A Logpush job "shop-requests" for dataset http_requests in zone ${zones.empty} already exists (${id}) but differs in ${key}. If the job is left over from an interrupted \`pulumi up\`, set adopt: "takeOver" to continue. If you renamed or moved this resource, add its old name to its options: aliases: [{ name: "old-name" }]. Otherwise choose another name, or delete the job.`;
+      const sentence = `A Logpush job "shop-requests" for dataset http_requests in zone ${zones.empty} already exists (${id}) but differs in ${key}. If the job is left over from an interrupted \`pulumi up\`, set adopt: "takeOver" to continue. If you renamed or moved this resource, add its old URN to its options, under \`aliases\`; \`pulumi stack --show-urns\` lists it. Otherwise choose another name, or delete the job.`;
       const [reason, ...others] = await b.refusals(b.job);
       expect(reason).toContain(`adopt: ${sentence}`);
       expect(others).toEqual([]);
@@ -109,7 +109,7 @@ describe("when a job with the same name exists", () => {
     const id = await b.made();
     expect(await b.refusals({ ...b.job, adopt: "never" })).toEqual([
       expect.stringMatching(
-        `^adopt: A Logpush job .*${id}.* prevents adopting it\\. .*aliases: \\[\\{ name: "old-name" \\}\\]`,
+        `^adopt: A Logpush job .*${id}.* prevents adopting it\\. .*add its old URN to its options`,
       ),
     ]);
   });

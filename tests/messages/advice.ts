@@ -106,7 +106,7 @@ export const ADVICE: readonly (readonly [says: string, doing: Doing])[] = [
   ["Give each entry a `value`.", { untested: "it's about one file's text" }],
   ["Remove one of the two entries.", { untested: "it's about one file's text" }],
   [
-    "If you renamed the resource, add its old name to `aliases`.",
+    "If you renamed or moved the resource, add its old URN to `aliases`.",
     ["tests/soak/remedies.ts", 'name: "aliases"'],
   ],
   [

@@ -293,6 +293,22 @@ test("a preview of a create returns the arguments and sends no write", async () 
   expect(writes()).toEqual([]);
 });
 
+test("a preview doesn't return an argument that's known in part, whose output may have another form", async () => {
+  const { outputs } = await plugin.create(
+    "PageShieldPolicy",
+    "part",
+    {
+      zoneId: api.zones.empty,
+      description: "part",
+      action: "log",
+      expression: "true",
+      value: { scriptSrc: ["'self'", UNKNOWN] },
+    },
+    true,
+  );
+  expect(outputs).toMatchObject({ value: UNKNOWN, expression: "true" });
+});
+
 test("if a response is lost, the engine gets the partially created object to record", async () => {
   api.fault({ match: { method: "PUT" }, kind: "dropAfter" });
   const error = await failureOf(

@@ -2,7 +2,7 @@ import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { report } from "../../provider/report/index";
 import { entryPointOf, readEntryPoint } from "../../provider/rulesets/entry-point";
 import type { JsonObject } from "../../provider/basics/json";
-import { Operation, UNKNOWN, type Recorded } from "../support/operation";
+import { mustSend, Operation, UNKNOWN, type Recorded } from "../support/operation";
 import { found, planJson, stepOf, type MadeStep, created, deleted, changed } from "./plans";
 
 /** The order of a zone's managed rules that several steps of one plan result in. */
@@ -313,6 +313,45 @@ describe("on a zone,", () => {
       await op.create(TYPE, inputs);
       if (!deleteFirst) await op.destroy(TYPE, managed);
       expect((await order()).map((ref) => ref.replace("edgeguard/site/dev/", ""))).toEqual(refs);
+    });
+  });
+
+  describe("a deleted rule whose requests a new one covers", () => {
+    const HOST = 'http.host eq "www.shop.example"';
+    const BOTH = 'http.host in {"www.shop.example" "api.shop.example"}';
+    /** Someone else's skip rule runs behind the deleted rule, unless `isInFront`. */
+    const renamed = async ({ isInFront = false, isOn = true } = {}): Promise<string[]> => {
+      const old = declare("edgeguard/site/dev/www", { ...OWASP, expression: HOST });
+      const recorded = await new Operation(api).up(TYPE, old);
+      const address = entryPointOf({ zoneId: api.zones.empty });
+      const { id } = (await readEntryPoint(new Operation(api).host, address)) ?? {};
+      await mustSend(api, "POST", `/zones/${api.zones.empty}/rulesets/${id}/rules`, {
+        ref: "legacy",
+        action: "skip",
+        action_parameters: { ruleset: "current" },
+        expression: API_PATH,
+        enabled: isOn,
+        ...(isInFront && { position: { before: "" } }),
+      });
+      const whole = declare("edgeguard/site/dev/whole", { ...OWASP, expression: BOTH });
+      const { inputs } = await new Operation(api).preview(TYPE, whole);
+      return dangersOf(
+        deleted(TYPE, "www", recorded.inputs, recorded.outputs),
+        created(TYPE, "whole", inputs),
+      );
+    };
+
+    test("is reported if the new one comes after a skip rule that it didn't", async () => {
+      expect(await renamed()).toEqual([
+        `www: "Cloudflare OWASP Core Ruleset" replaces a rule in another place, so skip rule "legacy" (${API_PATH}) will apply to this rule`,
+      ]);
+    });
+
+    test.each([
+      ["both come after it", { isInFront: true }],
+      ["the skip rule is off", { isOn: false }],
+    ])("is no danger if %s", async (_, where) => {
+      expect(await renamed(where)).toEqual([]);
     });
   });
 

@@ -18,7 +18,7 @@ import { modeOf, nameOf, skipWords } from "../sections/managed-ruleset";
 import { asObject, cell, asList, asText, formatValue } from "../values";
 import { selectsNoLess, selectsNothing } from "./requests";
 import { exceptionsOf, mayAct, mayReach, mayRun, ownId, skipsNoMoreRequests } from "./ruleset-facts";
-import { deploymentOf, deploymentsAfter, newlySkipped } from "./ruleset-order";
+import { deploymentOf, deploymentsAfter, newlySkipped, skippedAnew } from "./ruleset-order";
 import {
   changesOf,
   isHidden,
@@ -263,7 +263,9 @@ export const managed = judgesFor(traits, COMPARISONS, {
         : [
             say`${nameOf(after)} may move, because the rule that its position names moves or gets another ref, so exceptions may apply to more rules: position ${cell(after.inputs["position"])}`,
           ];
-    return mayRun(before) && mayAct(after) ? [...alone, ...newlySkipped(own, all)] : alone;
+    return mayRun(before) && mayAct(after)
+      ? [...alone, ...newlySkipped(own, all), ...skippedAnew(own, before, all)]
+      : alone;
   },
 });
 

@@ -1,6 +1,7 @@
+import { rulesInFront, type RuleInFront } from "../../rulesets/impact";
 import { position as positionShape, type Position } from "../../rulesets/arguments";
 import { asObject, asText, cell } from "../values";
-import { say, type Phrase } from "../phrase";
+import { say, words, type Phrase } from "../phrase";
 import type { Plan, Step } from "../plan";
 import { adoptedBy, isDeleted, isReplaced, mayDeleteFirst, viewOf, type StepView } from "../sections/section";
 import { nameOf, skipWords } from "../sections/managed-ruleset";
@@ -20,6 +21,8 @@ interface Deployment {
   readonly place: Place;
   /** Whether the preview compares the step with rules that stay where they are. */
   readonly isCompared: boolean;
+  /** For a rule that the plan creates: the rules that are in front of it now. */
+  readonly inFront: readonly RuleInFront[];
 }
 
 /**
@@ -37,7 +40,8 @@ export function deploymentsAfter(plan: Plan, leaves: (old: Side) => Side | undef
     const after = isDeleted(step) ? (old.retained ? old : leaves(old)) : next;
     if (after === undefined) return [];
     const isCompared = !isDeleted(step) && (!isAdded(view) || view.impact.members["compared"] !== undefined);
-    return [{ step, before: step.old, after, place: placeOf(view, after, all), isCompared }];
+    const inFront = rulesInFront.safeParse(view.impact.members["inFront"]).data ?? [];
+    return [{ step, before: step.old, after, place: placeOf(view, after, all), isCompared, inFront }];
   });
 }
 
@@ -138,6 +142,25 @@ export function newlySkipped(own: Deployment, all: readonly Deployment[]): reado
             say`${nameOf(after)} may come after an exception of ${nameOf(other.after)}: ${cell(one["expression"], 300)} skips ${skipWords(one["skip"])}`,
         );
     });
+}
+
+/**
+ * Finds skip rules that a new rule comes after, and the deleted one that it replaces didn't. Those of the plan's own
+ * deployments are found by `newlySkipped`.
+ */
+export function skippedAnew(
+  { inFront, after }: Deployment,
+  replaced: Side,
+  all: readonly Deployment[],
+): readonly Phrase[] {
+  const at = inFront.findIndex(({ ruleId }) => ruleId === replaced.outputs["ruleId"]);
+  const isDeclared = (ref: string): boolean =>
+    all.some((other) => ref.startsWith(`${asText(other.after.inputs["ref"]) ?? ""}/exception/`));
+  return (at === -1 ? [] : inFront.slice(at + 1)).flatMap(({ ref, skip }) =>
+    skip === undefined || isDeclared(ref)
+      ? []
+      : [say`${nameOf(after)} replaces a rule in another place, so ${words(skip)}`],
+  );
 }
 
 /** Whether two rules are, or may be, in the same entry point. */

@@ -13,7 +13,7 @@ export const KV_NAMESPACE: readonly Mistake[] = [
   {
     title: "A title that's taken",
     before: (api) => namespaceWithKey(api, "catalog"),
-    fix: 'If you renamed the resource, add its old name to `aliases`. Otherwise choose another title, or set `adopt: "takeOver"`.',
+    fix: 'If you renamed or moved the resource, add its old URN to `aliases`. Otherwise choose another title, or set `adopt: "takeOver"`.',
   },
   {
     title: "An empty namespace of that title, and adopting it is off",

@@ -19,7 +19,7 @@ export const LOGPUSH_TRANSFORMER: readonly Mistake[] = [
         name: "failed-requests",
         code: "SELECT ClientIP FROM http_requests",
       }),
-    fix: 'If you renamed the resource, add its old name to `aliases`. Otherwise choose another name, or set `adopt: "takeOver"`.',
+    fix: 'If you renamed or moved the resource, add its old URN to `aliases`. Otherwise choose another name, or set `adopt: "takeOver"`.',
   },
   {
     title: "No account",
