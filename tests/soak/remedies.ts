@@ -1,3 +1,4 @@
+import { TYPE_PREFIXES } from "../../provider/runtime/type-tokens";
 import type { Args, Declared, Program } from "./program";
 
 /** A change that a message asks the user for, if the product stops by design. */
@@ -17,16 +18,19 @@ function withArgs(declared: Declared, args: Args): Declared {
 /** Suffix of a renamed resource. */
 export const RENAMED = "-renamed";
 
+const oldUrn = ({ type, name }: Declared): string =>
+  `urn:pulumi:dev::soak::${TYPE_PREFIXES.dynamic}${type}::${name.slice(0, -RENAMED.length)}`;
+
 export const REMEDIES: readonly Remedy[] = [
   {
     name: "aliases",
     why: "a resource was renamed without an alias, and its object can't be adopted: a namespace has keys that the program doesn't declare, or the program sets adopt: never",
-    says: /aliases: \[\{ name|add an alias/,
+    says: /add its old URN|add an alias/,
     change: (declared) =>
       declared.name.endsWith(RENAMED)
         ? {
             ...declared,
-            opts: { ...declared.opts, aliases: [{ name: declared.name.slice(0, -RENAMED.length) }] },
+            opts: { ...declared.opts, aliases: [oldUrn(declared)] },
           }
         : undefined,
   },
