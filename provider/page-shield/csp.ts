@@ -258,10 +258,11 @@ function matchesAnyHost(source: string): boolean {
   return /^(https?:\/\/)?\*(:(\d+|\*))?\/?$/.test(source);
 }
 
-/** Whether a source lacks the colon of its scheme, or has a wildcard anywhere but as its host's first label. */
+/** Whether a source lacks the colon of its scheme, has needless quotes, or a wildcard anywhere but as its host's first label. */
 function matchesNothing(source: string): boolean {
   const { host = "*" } = parseAddress(source.toLowerCase()) ?? {};
-  return /^(https?|wss?)\/\//i.test(source) || (!source.startsWith("'") && !/^(\*|(\*\.)?[^*]+)$/.test(host));
+  if (source.startsWith("'")) return !UNQUOTED.test(source.slice(1, -1));
+  return /^(https?|wss?)\/\//i.test(source) || !/^(\*|(\*\.)?[^*]+)$/.test(host);
 }
 
 /** A script or connection of a page. */

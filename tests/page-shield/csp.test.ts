@@ -124,6 +124,11 @@ describe("warns about", () => {
         "script-src is very permissive",
       ],
     ],
+    [
+      "a host in quotes",
+      "script-src 'https://cdn.example.com' 'unsafe-hashes'",
+      ["script-src has 'https://cdn.example.com', which matches no host"],
+    ],
     ["a nonce", "script-src 'nonce-abc'", ["script-src has a nonce"]],
     ["'none' next to others", "script-src 'None' a.com", ["script-src has 'none' next to other sources"]],
     [
