@@ -14,6 +14,22 @@ export const PAGE_SHIELD_POLICY: readonly Mistake[] = [
     warns: true,
   },
   {
+    title: "An asterisk after eq",
+    write: { expression: 'http.host eq "*.shop.example"' },
+    instead: { expression: 'http.host wildcard "*.shop.example"' },
+    warns: true,
+  },
+  {
+    title: "An invalid regular expression",
+    write: { expression: 'http.host matches "*.shop.example"' },
+    instead: { expression: 'http.host matches "\\\\.shop\\\\.example$"' },
+  },
+  {
+    title: "A misspelled keyword in the policy",
+    write: { value: "script-src 'slef'" },
+    instead: { value: "script-src 'self'" },
+  },
+  {
     title: "A keyword without quotes in the policy",
     write: { value: "script-src self" },
     instead: { value: "script-src 'self'" },
