@@ -87,7 +87,8 @@ export function zoneParts(component: string, { zoneId, without, ...given }: Json
  * To declare one of its resources with its class instead, list it in `without`, and give the class the same name and
  * arguments and an alias with the component as the parent. The next preview shows no changes.
  *
- * Token permissions: those of its resources.
+ * The managed rulesets need the account's ID: the setting `edgeguard:accountId`, or `accountId` in both. Token permissions:
+ * those of its resources.
  *
  * @example
  * A zone whose firewall events are pushed to your storage
