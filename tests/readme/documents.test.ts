@@ -46,6 +46,21 @@ const COMMANDS: Readonly<Record<string, readonly unknown[]>> = {
     ["export CLOUDFLARE_API_TOKEN=…", "terraform show -json | edgeguard import --from - --out ../edge"],
     ["pulumi stack export | edgeguard import --from - --out ../edge"],
   ],
+  // Pulumi Cloud and the other systems' machines aren't available: what the commands use is in tests/examples.
+  "docs/guides/deployments.md": [
+    ["cp -r ci <your repository>/ci", "cp gitlab/.gitlab-ci.yml <your repository>/"],
+    ["cp -r ci <your repository>/ci", "cp bitbucket/bitbucket-pipelines.yml <your repository>/"],
+    [
+      expect.stringMatching(/^pulumi env init .* --file environment\.yaml$/),
+      expect.stringMatching(/^pulumi env set .* cloudflare\.apiToken --secret --string --file token\.txt$/),
+      "rm token.txt",
+    ],
+    [
+      expect.stringMatching(/^pulumi env run .* -- ci\/pipeline\.sh preview$/),
+      expect.stringMatching(/^pulumi env run .* -- ci\/pipeline\.sh apply$/),
+    ],
+    ["deployments.sh acme/edge/production acme/infra"],
+  ],
   "docs/guides/first-hour.md": [
     DEMO,
     [
