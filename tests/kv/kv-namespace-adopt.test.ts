@@ -48,7 +48,7 @@ test("the preview refuses to adopt a namespace with keys, and says what to do", 
   expect(await preview(args)).toMatch(
     new RegExp(
       `refused: adopt: Namespace "${String(args["title"])}" already exists \\(${namespace.id}\\) and has keys, such as "a"\\. ` +
-        'If you renamed or moved this resource, add its old URN to its options, under `aliases`; `pulumi stack --show-urns` lists it\\. ' +
+        "If you renamed or moved this resource, add its old URN to its options, under `aliases`; `pulumi stack --show-urns` lists it\\. " +
         'Otherwise set adopt: "takeOver" to manage it with all its keys, or choose another title\\.',
     ),
   );
