@@ -14,6 +14,7 @@ test("the package exports these names and no others", () => {
       "ManagedRulesetOverride",
       "PageShieldPolicy",
       "PageShieldSettings",
+      "ProtectedZone",
       "Provider",
       "RUN_TIME_LIMITS",
       "ScriptInventoryError",
