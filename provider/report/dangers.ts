@@ -2,20 +2,21 @@ import { digestOf } from "../basics/digest";
 import { omit, omitAbsent, pick } from "../basics/json";
 import { ADOPTED } from "../runtime/adopted";
 import { compareText } from "../basics/words";
-import { judgedArguments, judgesOf } from "./effects";
+import { hasUnknown } from "../runtime/engine-values";
+import { argumentsOf, judgedArguments, judgesOf } from "./effects";
 import { joined, say, value } from "./phrase";
 import { DANGERS, type Danger, type JudgedGate } from "./model";
 import type { Plan, Sides, Step } from "./plan";
 import { recordedImpact, recordedSecrets } from "./impact";
 import { isDeleted, viewOf, type StepView } from "./sections/section";
-import { asObject } from "./values";
+import { asObject, containsSecret } from "./values";
 
 /** Finds a plan's dangers, worst first. */
 export function dangersOf(plan: Plan, steps: readonly Step[], gate: JudgedGate): readonly Danger[] {
   const found = steps.flatMap((step) => {
     const all = viewOf(step, plan);
     const judged = judgesOf(step.kind).flatMap((judge) => judge(all, gate));
-    const untold = all.impact.secrets === undefined && changesArguments(step) ? secretsOf(all.new, step) : [];
+    const untold = changesArguments(step) ? untoldOf(all) : [];
     const any = say`; accepting this accepts any value of ${joined(untold.map(value))}`;
     return judged.map(([kind, sentence]): Danger => ({
       kind,
@@ -43,8 +44,9 @@ export function dangersOf(plan: Plan, steps: readonly Step[], gate: JudgedGate):
  * a deletion what the last update found. They list at most 20 names, but have a digest of all of them. A plan hides
  * secret arguments, so their keyed digests stand for them.
  */
-function comparedBy({ step, old, new: next, impact }: StepView): unknown {
-  const names = judgedArguments(step.kind);
+function comparedBy(all: StepView): unknown {
+  const { step, old, new: next, impact } = all;
+  const names = isOpen(all) ? argumentsOf(step.kind) : judgedArguments(step.kind);
   const recorded = isDeleted(step) ? recordedImpact(step.kind, step.old) : impact.members;
   const found = omit(recorded, ["traffic"]); // Counts change from minute to minute.
   const more = omitAbsent({
@@ -54,9 +56,25 @@ function comparedBy({ step, old, new: next, impact }: StepView): unknown {
     moved: next.inputs["destinationMoved"],
     secretsBefore: secretsOf(old, step).length === 0 ? undefined : recordedSecrets(old),
     secrets: secretsOf(next, step).length === 0 ? undefined : impact.secrets,
+    known: impact.known,
   });
   const sides = [old, next].map(({ inputs }) => pick(inputs, names));
   return Object.keys(more).length === 0 ? sides : [...sides, more];
+}
+
+/**
+ * Whether a value isn't known yet, so that the preview couldn't find out what the others change. Accepting what may
+ * happen then accepts it for these values of the others only.
+ */
+const isOpen = ({ step, new: next }: StepView): boolean =>
+  changesArguments(step) && hasUnknown(pick(next.inputs, argumentsOf(step.kind)));
+
+/** Lists the secret arguments whose values the digest doesn't cover. */
+function untoldOf(all: StepView): readonly string[] {
+  const { step, new: next, impact } = all;
+  if (isOpen(all) && impact.known === undefined)
+    return argumentsOf(step.kind).filter((name) => containsSecret(next.inputs[name]));
+  return impact.secrets === undefined ? secretsOf(next, step) : [];
 }
 
 /** Returns the arguments that the program made secret and that can be part of a danger. */

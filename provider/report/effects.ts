@@ -162,6 +162,14 @@ export function judgesOf(kind: string | undefined): readonly Judge[] {
 
 /** Lists this class's arguments that aren't neutral. */
 export function judgedArguments(kind: string | undefined): readonly string[] {
-  const rows = Object.entries(ownMember(EFFECTS, kind ?? "") ?? {}).filter(([, { is }]) => is !== "neutral");
+  return argumentsOf(kind, ({ is }) => is !== "neutral");
+}
+
+/** Lists this class's arguments. */
+export function argumentsOf(
+  kind: string | undefined,
+  isWanted: (effect: Effect) => boolean = () => true,
+): readonly string[] {
+  const rows = Object.entries(ownMember(EFFECTS, kind ?? "") ?? {}).filter(([, effect]) => isWanted(effect));
   return [...new Set(rows.map(([path]) => path.replace(/[.[{].*$/, "")))];
 }

@@ -80,7 +80,7 @@ export async function check(
   const also = lifecycle.compared?.also ?? [];
   const same = unchanged && also.every((key) => isEqual(lifecycle, key, olds, inputs));
   const carried = resource.computedInputs.filter(
-    (key) => key !== IMPACT && !also.includes(key) && !(key in inputs),
+    (key) => isNoRecord(key) && !also.includes(key) && !(key in inputs),
   );
   if (same) Object.assign(inputs, pick(olds, carried));
   // `adopted` stays until the object is replaced.
@@ -111,7 +111,7 @@ export async function check(
   }
   // 7. What was found, for a resource that the update may change: also if it couldn't look whether it will.
   if (!same || collected.hasPendingWork || skipped.length > 0) {
-    const { members, record } = await collected.impact(host, olds, inputs, namesOfSecrets(news));
+    const { members, record } = await collected.impact(host, resource, olds, inputs);
     inputs[IMPACT] = news[HIDDEN.savedPlan] === true ? UNKNOWN : record;
     host.tell(lifecycle.messages?.(members, { name: about.name, args: inputs }) ?? {});
   }
@@ -119,6 +119,8 @@ export async function check(
     host.declared.set(resource.fingerprint(inputs), { hasPendingWork: collected.hasPendingWork });
   return { inputs, failures: refusals(host, problems) };
 }
+
+const isNoRecord = (key: string): boolean => key !== IMPACT;
 
 /** Lists the computed inputs that a live check may add. */
 function pendingInputs(
@@ -179,16 +181,16 @@ class Collected {
     this.hasPendingWork ||= pendingWork !== false;
   }
 
-  /** @param hidden the names of arguments that the program made secret. */
   async impact(
     host: Host,
+    { argKeys, computedInputs }: ResourceType,
     olds: JsonObject,
     inputs: JsonObject,
-    hidden: readonly string[],
   ): Promise<{ readonly members: JsonObject; readonly record: JsonObject }> {
     const members: Record<string, unknown> = { ...this.unmanaged.outputs(inputs) };
-    const secrets = pick(inputs, hidden);
+    const secrets = pick(inputs, namesOfSecrets(inputs));
     const areKnown = Object.keys(secrets).length > 0 && !hasUnknown(secrets);
+    const known = pick(inputs, [...argKeys, ...computedInputs.filter(isNoRecord)]);
     for (const each of this.#found) Object.assign(members, typeof each === "function" ? await each() : each);
     const record = omit({
       operation: "check",
@@ -196,6 +198,7 @@ class Collected {
       seen: [...this.#seen].sort(),
       skipped: this.skipped.length === 0 ? undefined : [...new Set(this.skipped)],
       secrets: areKnown ? host.keyedDigest(secrets) : undefined,
+      known: hasUnknown(pick(inputs, argKeys)) ? host.keyedDigest(known) : undefined,
       ...members,
     });
     return { members, record };

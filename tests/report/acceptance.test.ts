@@ -1,4 +1,7 @@
 import { report } from "../../provider/report";
+import type { JsonObject } from "../../provider/basics/json";
+import { apiPerFile } from "../support/bench";
+import { Operation, UNKNOWN } from "../support/operation";
 import { stepOf, planJson, read, recorded, shuffled, type MadeStep, created, deleted } from "./plans";
 
 /** What a digest covers, and what accepting one lets through. */
@@ -107,5 +110,101 @@ describe("accepting digests", () => {
     const accepted = report(planJson(one), "json").dangers[0]?.digest ?? "";
     expect(verdicts(planJson(one), accepted)).toEqual(["delete twin accepted"]);
     expect(verdicts(planJson(one, twin), accepted)).toEqual(["delete twin fails", "delete twin fails"]);
+  });
+});
+
+describe("an accepted danger of a step with a value that isn't known yet", () => {
+  const api = apiPerFile();
+  const EXPRESSION = 'http.host eq "shop.example"';
+  const keys = (count: number): JsonObject => ({
+    ...Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, "v"])),
+    new: UNKNOWN,
+  });
+  const job = (more: JsonObject): JsonObject => ({
+    zoneId: api.zones.empty,
+    name: "one",
+    dataset: "http_requests",
+    destinationConf: "https://logs.shop.example/in?header_Authorization=one",
+    outputOptions: { fieldNames: ["RayID"] },
+    ...more,
+  });
+  const entries = (more: JsonObject): JsonObject => ({
+    accountId: api.accounts.main,
+    namespaceId: api.namespaces.existing,
+    ...more,
+  });
+  const transformer = (code: string, description: string): JsonObject => ({
+    accountId: api.accounts.main,
+    name: "t",
+    code,
+    description,
+  });
+  const deployed = (more: JsonObject): JsonObject => ({
+    zoneId: api.zones.empty,
+    accountId: api.accounts.main,
+    ref: "owasp",
+    ruleset: "Cloudflare OWASP Core Ruleset",
+    ...more,
+  });
+
+  test.each<[string, string, () => readonly [before: JsonObject, accepted: JsonObject, other: JsonObject]]>([
+    [
+      "another destination",
+      "LogpushJob",
+      () => [
+        job({}),
+        job({ name: UNKNOWN }),
+        job({ name: UNKNOWN, destinationConf: "https://evil.example/in?header_Authorization=one" }),
+      ],
+    ],
+    [
+      "another credential",
+      "LogpushJob",
+      () => [
+        job({}),
+        job({ name: UNKNOWN }),
+        job({ name: UNKNOWN, destinationConf: "https://logs.shop.example/in?header_Authorization=two" }),
+      ],
+    ],
+    [
+      "fewer keys",
+      "KvEntries",
+      () => [
+        entries({ entries: { ...keys(12), new: "v" } }),
+        entries({ entries: keys(12) }),
+        entries({ entries: keys(1) }),
+      ],
+    ],
+    [
+      "another code",
+      "LogpushTransformer",
+      () => [
+        transformer("SELECT RayID FROM http_requests", "d"),
+        transformer("SELECT RayID FROM http_requests", UNKNOWN),
+        transformer("SELECT ClientIP FROM http_requests", UNKNOWN),
+      ],
+    ],
+    [
+      "another expression",
+      "ManagedRulesetOverride",
+      () => [
+        deployed({}),
+        deployed({ categories: UNKNOWN, expression: EXPRESSION }),
+        deployed({ categories: UNKNOWN, expression: "ip.src eq 192.0.2.1" }),
+      ],
+    ],
+  ])("isn't accepted with %s: %s", async (_, type, make) => {
+    const [before, accepted, other] = make();
+    const recorded = await new Operation(api).up(type, before);
+    const digest = async (news: JsonObject): Promise<string | undefined> => {
+      const { inputs } = await new Operation(api).preview(type, news, recorded);
+      return digestOf(
+        stepOf("update", type, "one", { old: recorded.inputs, outputs: recorded.outputs, new: inputs }),
+      );
+    };
+    const first = await digest(accepted);
+    expect(first).toMatch(/^[0-9a-f]{64}$/);
+    expect(await digest(accepted)).toBe(first);
+    expect(await digest(other)).not.toBe(first);
   });
 });

@@ -159,6 +159,7 @@ describe("in a preview", () => {
       skipped: [
         expect.stringMatching(/^(zoneId|outputOptions|title|file|entries|namespaceId|action).*known yet$/),
       ],
+      known: expect.stringMatching(/^[0-9a-f]+$/) as string,
     });
     const saved = await new Operation(api).check(type, { ...given, ...plan });
     expect(open(saved.inputs, given)).toEqual([...expected, "impact"].sort());
