@@ -26,6 +26,7 @@ const ENGINE = [
   "/tests/engine/(?!drift|interruptions|secrets)",
   "/tests/scenarios/(?!managed-rulesets/|migration-assessed)",
   "/tests/local-engine/(failure|interruption|lifecycle)",
+  "/tests/messages/commands",
   "/tests/runtime/lookup",
   "/tests/readme/documents",
   "/tests/survey/advice",
