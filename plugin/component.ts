@@ -3,9 +3,18 @@ import { ConstructResponse, type ConstructRequest } from "@pulumi/pulumi/proto/p
 import { ResourceMonitorClient } from "@pulumi/pulumi/proto/resource_grpc_pb";
 import { RegisterResourceRequest } from "@pulumi/pulumi/proto/resource_pb";
 import { Struct, type JavaScriptValue } from "google-protobuf/google/protobuf/struct_pb";
-import { isJsonObject, kindOf, omit, TYPE_PREFIXES, VERSION, WIRE_SECRET } from "pulumi-edgeguard/plugin";
+import {
+  isJsonObject,
+  kindOf,
+  omit,
+  TYPE_PREFIXES,
+  VERSION,
+  WIRE_SECRET,
+  zoneParts,
+  type JsonObject,
+  type ZonePart,
+} from "pulumi-edgeguard/plugin";
 import { LOCAL_CHANNEL } from "./engine-log";
-import { zoneParts, type JsonObject, type ZonePart } from "pulumi-edgeguard/plugin";
 
 /**
  * Registers a `ProtectedZone` and its resources with the engine, as the class does in a TypeScript program. Values stay

@@ -24,7 +24,6 @@ export class FileSource implements Source {
   readonly name: string;
   readonly defaults: EntryDefaults;
   readonly #path: string;
-  readonly #hasDefaults: boolean;
   #opened: SourceHandle | undefined;
   #readSha256: string | undefined;
 
@@ -36,7 +35,6 @@ export class FileSource implements Source {
     this.name = name;
     this.defaults = defaults;
     this.#path = path;
-    this.#hasDefaults = Object.keys(defaults).length > 0;
   }
 
   get readSha256(): string | undefined {
@@ -59,6 +57,7 @@ export class FileSource implements Source {
 
   async fill(body: Body, rows: readonly Row[]): Promise<void> {
     const file = await this.#open();
+    const hasDefaults = Object.keys(this.defaults).length > 0;
     const changed = (): SourceError =>
       new SourceError(`${this.name} has changed since it was checked. The remaining entries were not sent.`);
     for (const { from, to, inside } of windows(rows)) {
@@ -67,7 +66,7 @@ export class FileSource implements Source {
       if (bytes.length < to - from || !(await file.isUntouched())) throw changed();
       for (const { start, end, sentBytes } of inside) {
         // Whatever is sent for such a text has its size, so the text already says it in the shortest way.
-        if (!this.#hasDefaults && sentBytes === end - start) {
+        if (!hasDefaults && sentBytes === end - start) {
           body.addText(bytes.subarray(start - from, end - from));
           continue;
         }

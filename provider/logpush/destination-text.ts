@@ -207,7 +207,7 @@ export function hideDestination(redactor: Redactor, text: string): void {
 
 /**
  * Returns the destination with a mask for each part that may be secret. It's the same destination to `isShownAs`.
- * Undefined if these parts can't be told from the others.
+ * Undefined if it isn't clear which parts are secret.
  */
 export function maskedDestination(text: string): string | undefined {
   const parsed = parseDestination(text);

@@ -16,15 +16,17 @@ export function dangersOf(plan: Plan, steps: readonly Step[], gate: JudgedGate):
   const found = steps.flatMap((step) => {
     const all = viewOf(step, plan);
     const judged = judgesOf(step.kind).flatMap((judge) => judge(all, gate));
+    if (judged.length === 0) return [];
     const untold = changesArguments(step) ? untoldOf(all) : [];
+    // The sentence shortens a long expression, but the digest must not.
+    const compared = step.kind === undefined ? {} : { compared: digestOf(comparedBy(all)) };
     const any = say`; accepting this accepts any value of ${joined(untold.map(value))}`;
     return judged.map(([kind, sentence]): Danger => ({
       kind,
       type: step.kind ?? step.type,
       name: step.name,
       sentence: untold.length === 0 || kind === "traffic" ? sentence : say`${sentence}${any}`,
-      // The sentence shortens a long expression, but the digest must not.
-      ...(step.kind === undefined ? {} : { compared: digestOf(comparedBy(all)) }),
+      ...compared,
     }));
   });
   return found

@@ -224,8 +224,8 @@ export class Host {
   }
 
   /** Runs one provider call. Nothing that it prints or throws contains its secrets. */
-  async during<T>(call: Omit<Call, "seen" | "wrote">, work: () => Promise<T>): Promise<T> {
-    return await CALL.run({ ...call, seen: new Seen(), wrote: false }, async () => {
+  async during<T>(call: Omit<Call, "seen">, work: () => Promise<T>): Promise<T> {
+    return await CALL.run({ ...call, seen: new Seen() }, async () => {
       try {
         return await work();
       } catch (error) {

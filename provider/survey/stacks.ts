@@ -10,8 +10,14 @@ import { slug } from "../import/names";
 import { CommandError } from "../terminal/errors";
 import { readText } from "../terminal/files";
 import type { Io } from "../terminal/io";
-import type { Account, Cell, Head, Unmanaged, Zone } from "./model";
+import type { Account, Cell, Head, TaskKind, Unmanaged, Zone } from "./model";
 import { isNotReadable, mapCell, valueOf } from "./readable";
+
+/** The resources that tasks say to declare, of which a zone has one. */
+const DECLARED: Partial<Readonly<Record<TaskKind, string>>> = {
+  readyToMigrate: "WafMigration",
+  pageShieldOff: "PageShieldSettings",
+};
 
 /** The objects that stacks manage, with this package's resources or those from Cloudflare's own provider. */
 export class Stacks {
@@ -44,7 +50,7 @@ export class Stacks {
     const unmanaged = list.of(`--zone ${id}`, valueOf(name) ?? id, parts);
     // A stack that already has the resource can't declare it a second time.
     const tasks = zone.tasks.map((task) => {
-      const type = /^new (WafMigration|PageShieldSettings)\(/.exec(task.code ?? "")?.[1];
+      const type = DECLARED[task.kind];
       const stack = this.#managers.get(`${type} ${id}`);
       const text = `${task.text} Stack ${stack} has the zone's ${type}: change it there.`;
       return stack === undefined ? task : omitAbsent({ ...task, text, code: undefined });

@@ -128,6 +128,11 @@ describe("an accepted danger of a step with a value that isn't known yet", () =>
     outputOptions: { fieldNames: ["RayID"] },
     ...more,
   });
+  const pushingTo = (destinationConf: string) => (): [JsonObject, JsonObject, JsonObject] => [
+    job({}),
+    job({ name: UNKNOWN }),
+    job({ name: UNKNOWN, destinationConf }),
+  ];
   const entries = (more: JsonObject): JsonObject => ({
     accountId: api.accounts.main,
     namespaceId: api.namespaces.existing,
@@ -148,24 +153,8 @@ describe("an accepted danger of a step with a value that isn't known yet", () =>
   });
 
   test.each<[string, string, () => readonly [before: JsonObject, accepted: JsonObject, other: JsonObject]]>([
-    [
-      "another destination",
-      "LogpushJob",
-      () => [
-        job({}),
-        job({ name: UNKNOWN }),
-        job({ name: UNKNOWN, destinationConf: "https://evil.example/in?header_Authorization=one" }),
-      ],
-    ],
-    [
-      "another credential",
-      "LogpushJob",
-      () => [
-        job({}),
-        job({ name: UNKNOWN }),
-        job({ name: UNKNOWN, destinationConf: "https://logs.shop.example/in?header_Authorization=two" }),
-      ],
-    ],
+    ["another destination", "LogpushJob", pushingTo("https://evil.example/in?header_Authorization=one")],
+    ["another credential", "LogpushJob", pushingTo("https://logs.shop.example/in?header_Authorization=two")],
     [
       "fewer keys",
       "KvEntries",

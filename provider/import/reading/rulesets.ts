@@ -61,10 +61,7 @@ async function readEntryPointRules(
     const excepting = new Set<ZoneRule>();
     for (const rule of found.rules.filter((each) => each.deploys !== undefined)) {
       if (!inventory.wants(resource, address, rule.id)) {
-        inventory.leaveOut(
-          `rule ${quoteRule(rule.id, rule.description)} in ${owner}`,
-          "the old state doesn't have it",
-        );
+        inventory.leaveOut(nameOf(rule, owner), "the old state doesn't have it");
         continue;
       }
       const deployment = await readDeployment(
@@ -76,7 +73,7 @@ async function readEntryPointRules(
     for (const rule of found.rules) {
       if (rule.deploys !== undefined || excepting.has(rule)) continue;
       inventory.leaveOut(
-        `rule ${quoteRule(rule.id, rule.description)} in ${owner}`,
+        nameOf(rule, owner),
         rule.action === "skip"
           ? "it can't be declared as an exception for the deployment that follows it, so it's left unchanged"
           : `its action is ${JSON.stringify(rule.action)}, but only rules that execute a managed ruleset can be declared`,
@@ -103,7 +100,7 @@ async function readDeployment(where: DeploymentContext, rule: ZoneRule): Promise
   const { deploys } = rule;
   if (deploys === undefined) return undefined;
   const resource = TYPES.managedRulesetOverride;
-  const what = `rule ${quoteRule(rule.id, rule.description)} in ${owner}`;
+  const what = nameOf(rule, owner);
   let managed: ManagedRuleset;
   try {
     managed = await findManagedRuleset(ctx, account, { id: deploys.rulesetId }, deploys.version);
@@ -201,3 +198,6 @@ function descriptionsOf({ rules }: ManagedRuleset): Descriptions {
   const described = rules.filter(({ description }) => description !== "");
   return Object.fromEntries(described.map(({ id, description }) => [id, description]));
 }
+
+const nameOf = ({ id, description }: ZoneRule, owner: string): string =>
+  `rule ${quoteRule(id, description)} in ${owner}`;

@@ -154,10 +154,9 @@ export function skippedAnew(
   all: readonly Deployment[],
 ): readonly Phrase[] {
   const at = inFront.findIndex(({ ruleId }) => ruleId === replaced.outputs["ruleId"]);
-  const isDeclared = (ref: string): boolean =>
-    all.some((other) => ref.startsWith(`${asText(other.after.inputs["ref"]) ?? ""}/exception/`));
+  const sides = all.map((each) => each.after);
   return (at === -1 ? [] : inFront.slice(at + 1)).flatMap(({ ref, skip }) =>
-    skip === undefined || isDeclared(ref)
+    skip === undefined || isNamedIn({ after: ref }, sides)
       ? []
       : [say`${nameOf(after)} replaces a rule in another place, so ${words(skip)}`],
   );
