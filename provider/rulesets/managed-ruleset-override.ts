@@ -39,6 +39,7 @@ import { readDeployedRuleset, readLiveRule, refreshedFacts } from "./live-rule";
 import {
   declaredVersion,
   deploymentIn,
+  incomparable,
   missingInVersion,
   movedScoreRule,
   newsOfPinned,
@@ -429,8 +430,14 @@ export const managedRulesetOverride = defineResource({
       otherSkipRules: others,
       known: { ...state.known, sharedTags: facts.sharedTagsAmong(tagsOf(state)) },
     };
+    const isReadable = managed !== undefined && deploys !== undefined && incomparable(managed) === undefined;
+    const { rulesByName } = expansionIn({ ...state });
+    const expansion = isReadable
+      ? omitAbsent({ ...expand(managed, now, deploys.overrides), rulesByName })
+      : undefined;
+    const isSame = sameJson(pick(now, OVERRIDING), pick(state, OVERRIDING));
     // Recorded unchanged, even if no program may declare it. Properties without a value are left out.
-    return now as unknown as OverrideState;
+    return { ...now, ...(isSame ? {} : { expansion }) } as unknown as OverrideState;
   },
 
   async existing({ ctx, address: { scope, id } }) {
@@ -807,8 +814,8 @@ export class ManagedRulesetOverride extends managedRulesetOverride.base<ManagedR
    */
   declare readonly ruleIds: pulumi.Output<RuleIds | undefined>;
   /**
-   * The rules and actions that the declaration resolved to when it last changed. Absent if the preview couldn't read
-   * from Cloudflare.
+   * The rules and actions that the deployment resolved to when an update or, outside the program, someone else last
+   * changed it. Absent if they couldn't be read from Cloudflare.
    */
   declare readonly expansion: pulumi.Output<RulesetExpansion | undefined>;
   /** What the last change found out: what it changed for visitors, and what new versions of the ruleset change. */

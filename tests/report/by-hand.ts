@@ -41,6 +41,7 @@ export async function pageShieldByHand(api: LocalApi, idOf: IdOf): Promise<void>
 }
 
 const OFF = (level: number): object => ({ category: `paranoia-level-${level}`, enabled: false });
+const SQLI = { category: "sqli", enabled: true };
 
 export async function rulesetsByHand(api: LocalApi): Promise<void> {
   const entryPoint = `/zones/${api.zones.empty}/rulesets/phases/http_request_firewall_managed/entrypoint`;
@@ -91,7 +92,7 @@ export async function rulesetsByHand(api: LocalApi): Promise<void> {
   await edit("exceptions/exception/1", { expression: "true" });
   await mustSend(api, "DELETE", path(ruleOf("exceptions/exception/2")));
   await edit("position", { position: { after: "" } });
-  await edit("no-argument", overrides("no-argument", { enabled: false, categories: [OFF(3), OFF(4)] }));
+  await edit("no-argument", overrides("no-argument", { categories: [OFF(3), OFF(4), SQLI] }));
   await mustSend(api, "DELETE", path(ruleOf("gone")));
 }
 

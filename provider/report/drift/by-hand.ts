@@ -128,10 +128,10 @@ export class ByHand {
 }
 
 function stepsOf({ step, recorded, now }: Refreshed): readonly [done: Step, undone: Step | undefined] {
-  const before = withoutOldComparisons(recorded, recorded);
+  const before = withoutOldComparisons(recorded);
   if (now === undefined)
     return [{ ...step, op: "delete", old: withoutRestore(before), new: undefined }, undefined];
-  const after = withoutOldComparisons(now, recorded);
+  const after = withoutOldComparisons(now);
   const op = sameJson(before, after) ? "same" : "update";
   return [
     { ...step, op, old: before, new: after },
@@ -140,10 +140,8 @@ function stepsOf({ step, recorded, now }: Refreshed): readonly [done: Step, undo
 }
 
 /** Removes the comparison that an earlier preview recorded, because it's about another change. */
-function withoutOldComparisons(side: Sides, recorded: Sides): Sides {
-  const inputs = omit(side.inputs, ["logged", "destinationMoved", IMPACT]);
-  const isSameRuleset = sameJson(side.inputs["ruleset"], recorded.inputs["ruleset"]);
-  return { ...side, inputs: isSameRuleset ? inputs : omit(inputs, ["expansion"]) };
+function withoutOldComparisons(side: Sides): Sides {
+  return { ...side, inputs: omit(side.inputs, ["logged", "destinationMoved", IMPACT]) };
 }
 
 /** Removes what a destroy would restore, because a manual deletion doesn't restore anything. */

@@ -6,13 +6,23 @@ const MANAGED = "efb7b8c949ac4650a09736fc376e9aee";
 const OWASP = "4814384a9e5d4991b9815dcfc25d2f1f";
 let number = 0;
 
-function deploy(name: string, ruleset: string, args: Partial<ManagedRulesetOverrideArgs> = {}): void {
+function deploy(
+  name: string,
+  ruleset: string,
+  args: Partial<ManagedRulesetOverrideArgs> = {},
+): ManagedRulesetOverride {
   number += 1;
   const expression = `http.host eq "${number}.empty.example"`;
-  new ManagedRulesetOverride(name, { zoneId, ruleset: { id: ruleset }, expression, ref: name, ...args });
+  return new ManagedRulesetOverride(name, {
+    zoneId,
+    ruleset: { id: ruleset },
+    expression,
+    ref: name,
+    ...args,
+  });
 }
 
-deploy("unchanged", MANAGED);
+const unchanged = deploy("unchanged", MANAGED);
 deploy("enabled", MANAGED);
 deploy("expression", MANAGED);
 deploy("description", MANAGED, { description: "vendor rules" });
@@ -33,6 +43,6 @@ deploy("exceptions", MANAGED, {
     { expression: 'http.request.uri.path eq "/b"', skip: "all" },
   ],
 });
-deploy("position", MANAGED, { position: { before: "unchanged" } });
-deploy("no-argument", OWASP, { owasp: { paranoiaLevel: 2 } });
+deploy("position", MANAGED, { position: { before: unchanged.ref } });
+deploy("no-argument", OWASP, { owasp: { paranoiaLevel: 2 }, categories: [{ tag: "sqli", enabled: true }] });
 deploy("gone", MANAGED);
