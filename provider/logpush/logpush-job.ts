@@ -31,7 +31,7 @@ import { refusal } from "../runtime/program";
 import { defineResource } from "../runtime/resource";
 import { trimEnd } from "../basics/printable";
 import { isJsonObject, omitAbsent, pick } from "../basics/json";
-import { UNKNOWN } from "../runtime/engine-values";
+import { hasUnknown, UNKNOWN } from "../runtime/engine-values";
 import type { Unmanaged } from "../runtime/unmanaged";
 
 const computed = z.object({
@@ -45,6 +45,9 @@ const computed = z.object({
 });
 type Computed = z.output<typeof computed>;
 
+/** The arguments that say where lines go, whatever else isn't known yet, and what a message about that names. */
+const DERIVED_FROM: readonly string[] = ["destinationConf", "ownershipChallenge", "name"];
+
 export const logpushJob = defineResource({
   type: "LogpushJob",
   compositeId: new CompositeId(["zone/<zone ID>/<job ID>", "account/<account ID>/<job ID>"]),
@@ -54,10 +57,11 @@ export const logpushJob = defineResource({
   args: jobArgs,
   computed,
   computedInputs: ["destinationShown", "destinationMoved", "allFields", "adopted"],
-  pending: (declared) => [
-    "destinationShown",
-    ...("destinationConf" in declared.olds ? ["destinationMoved"] : []),
-    ...(mayMeanAllFields(declared.inputs["outputOptions"]) ? ["allFields"] : []),
+  pending: ({ inputs, olds }) => [
+    ...(DERIVED_FROM.some((name) => hasUnknown(inputs[name]))
+      ? ["destinationShown", ...("destinationConf" in olds ? ["destinationMoved"] : [])]
+      : []),
+    ...(mayMeanAllFields(inputs["outputOptions"]) ? ["allFields"] : []),
   ],
   // The create or update that the token was issued for consumes it.
   compared: { ignore: ["ownershipChallenge"], also: [] },
@@ -97,6 +101,7 @@ export const logpushJob = defineResource({
   lock: (args) => LOCK.logpush(scopeName(scopeOf(args))),
   rules: jobRules,
 
+  deriveWithout: jobArgs.keyof().options.filter((name) => !DERIVED_FROM.includes(name)),
   derive({ ctx, args, olds }) {
     const finding = isNewDestination(args, olds) ? tokenFinding(args) : undefined;
     if (finding !== undefined && "warning" in finding) {

@@ -103,6 +103,22 @@ describe("a LogpushJob", () => {
       expect.stringMatching(/^filter\.where\.or: is an empty group/),
     ]);
   });
+
+  test("shows where a job pushes even if another argument is unknown", async () => {
+    const recorded = await b.up(b.job);
+    const { destinationShown } = recorded.inputs;
+    const moved = { ...b.job, destinationConf: "https://elsewhere.example/in" };
+    for (const name of ["zoneId", "filter", "outputOptions"]) {
+      const preview = (job: Members) => b.operation().preview(TYPE, { ...job, [name]: UNKNOWN }, recorded);
+      expect((await preview(b.job)).inputs).toMatchObject({ destinationShown });
+      expect((await preview(b.job)).inputs).not.toHaveProperty("destinationMoved");
+      const { inputs } = await preview(moved);
+      expect(inputs).toMatchObject({ destinationMoved: expect.anything() as unknown });
+      expect([destinationShown, UNKNOWN]).not.toContain(inputs["destinationShown"]);
+    }
+    const open = await b.operation().preview(TYPE, { ...b.job, destinationConf: UNKNOWN }, recorded);
+    expect(open.inputs).toMatchObject({ destinationShown: UNKNOWN, destinationMoved: UNKNOWN });
+  });
 });
 
 /** The complete example of https://developers.cloudflare.com/logs/logpush/examples/example-logpush-curl/. */
