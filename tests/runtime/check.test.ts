@@ -126,13 +126,10 @@ describe("in a preview", () => {
     ["PageShieldPolicy", { zoneId, action: "allow", enabled: false }, ["adopted", "logged"]],
     ["ManagedRulesetOverride", { zoneId }, ["adopted", "expansion"]],
     ["WafMigration", { zoneId, target: "assessed" }, ["assessment", "assessmentDigest"]],
-    ["LogpushJob", { zoneId }, ["adopted", "destinationShown"]],
-    ["LogpushJob", { zoneId, outputOptions: UNKNOWN }, ["adopted", "allFields", "destinationShown"]],
-    [
-      "LogpushJob",
-      { zoneId, outputOptions: { fieldNames: "all" } },
-      ["adopted", "allFields", "destinationShown"],
-    ],
+    ["LogpushJob", { zoneId }, ["adopted"]],
+    ["LogpushJob", { zoneId, destinationConf: UNKNOWN }, ["adopted", "destinationShown"]],
+    ["LogpushJob", { zoneId, outputOptions: UNKNOWN }, ["adopted", "allFields"]],
+    ["LogpushJob", { zoneId, outputOptions: { fieldNames: "all" } }, ["adopted", "allFields"]],
     ["KvNamespace", { title: UNKNOWN }, ["adopted", "fullTitle"]],
     ["KvEntries", { file: UNKNOWN }, ["bytes", "digest", "fileHash", "index", "keys"]],
     ["KvEntries", { entries: { a: UNKNOWN } }, ["bytes", "digest", "index", "keys"]],
@@ -157,7 +154,7 @@ describe("in a preview", () => {
       revision: 1,
       seen: [],
       skipped: [
-        expect.stringMatching(/^(zoneId|outputOptions|title|file|entries|namespaceId|action).*known yet$/),
+        expect.stringMatching(/^(zoneId|destinationConf|outputOptions|title|file|entries|namespaceId|action).*known yet$/),
       ],
       known: expect.stringMatching(/^[0-9a-f]+$/) as string,
     });
