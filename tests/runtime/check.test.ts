@@ -154,7 +154,9 @@ describe("in a preview", () => {
       revision: 1,
       seen: [],
       skipped: [
-        expect.stringMatching(/^(zoneId|destinationConf|outputOptions|title|file|entries|namespaceId|action).*known yet$/),
+        expect.stringMatching(
+          /^(zoneId|destinationConf|outputOptions|title|file|entries|namespaceId|action).*known yet$/,
+        ),
       ],
       known: expect.stringMatching(/^[0-9a-f]+$/) as string,
     });
