@@ -3,7 +3,7 @@ import { report } from "../../provider/report/index";
 import type { JsonObject } from "../../provider/basics/json";
 import { accounts, apiPerTest, zones } from "../support/bench";
 import { Operation, rawSend, UNKNOWN, type Recorded } from "../support/operation";
-import { planJson, created, deleted } from "./plans";
+import { planJson, created, deleted, stepOf, type MadeStep } from "./plans";
 
 /** What a reviewer reads about an existing object that the update adopts. */
 
@@ -103,6 +103,58 @@ test("reports the danger of an adopted job's new filter", async () => {
   expect(dangers).toEqual([
     expect.stringContaining("unprotect: the filter may match fewer lines: every line → "),
   ]);
+});
+
+describe("a resource with another name that takes over the object", () => {
+  const accountId = accounts.main;
+  const zoneId = zones.empty;
+  const rule = { zoneId, accountId, ref: "waf", ruleset: { id: managedRulesets.managed } };
+  const job = {
+    zoneId,
+    name: "requests",
+    dataset: "http_requests",
+    destinationConf: "https://logs.example.com/in",
+    outputOptions: { fieldNames: ["RayID", "ClientIP"] },
+  };
+
+  test.each<[string, JsonObject, JsonObject, string[]]>([
+    ["PageShieldPolicy", { zoneId: zones.empty, ...POLICY }, {}, []],
+    ["KvNamespace", { accountId, title: "sessions" }, {}, []],
+    ["LogpushJob", job, {}, []],
+    [
+      "LogpushJob",
+      job,
+      { outputOptions: { fieldNames: ["RayID"] } },
+      ["unprotect new: a field is no longer logged: ClientIP (2 → 1 field)"],
+    ],
+    ["ManagedRulesetOverride", rule, {}, []],
+    [
+      "ManagedRulesetOverride",
+      rule,
+      { enabled: false },
+      [
+        expect.stringMatching(
+          /^unprotect new: "Cloudflare Managed Ruleset" in zone .* is disabled/,
+        ) as string,
+      ],
+    ],
+  ])("deletes nothing, so a %s isn't lost: %j %j", async (kind, declared, change, expected) => {
+    const { id, inputs: old, outputs } = await new Operation(api).up(kind, declared);
+    const next = { ...declared, ...change, adopt: "takeOver" };
+    const { inputs } = await new Operation(api).preview(kind, next);
+    const written = (...steps: MadeStep[]): string[] =>
+      report(planJson(...steps), "json").dangers.map(
+        (each) => `${each.kind} ${each.name}: ${String(each.sentence)}`,
+      );
+    const gone = stepOf("delete", kind, "old", { old, outputs, state: { id } });
+    expect(written(created(kind, "new", inputs), gone)).toEqual(expected);
+    expect(report(planJson(created(kind, "new", inputs), gone), "markdown").text).toContain(
+      `\`${kind} new\` adopts the object, so the update doesn't delete it.`,
+    );
+    // A name or description proves nothing.
+    const adopted = { object: `rule other "${id}" in zone ${zoneId}`, onDestroy: "deletes it" };
+    expect(written(created(kind, "new", { ...inputs, adopted }), gone)).toContain("delete old: is deleted");
+  });
 });
 
 describe("destroying an adopted deployment", () => {

@@ -1,5 +1,5 @@
 import { joined, say, value, words } from "../phrase";
-import { isDeleted, isReplaced, unknownPlaces } from "../sections/section";
+import { heirOf, isDeleted, isReplaced, unknownPlaces } from "../sections/section";
 import type { Judge } from "./sides";
 
 /** Finds resources of any provider that the plan replaces or deletes, and ours that the update may replace. */
@@ -16,6 +16,6 @@ export const general: Judge = (all) => {
         : say` because of ${joined(step.replaceReasons.map(value))}`;
     return [["replace", say`is replaced${why}`]];
   }
-  if (!isDeleted(step) || old.retained) return [];
+  if (!isDeleted(step) || old.retained || heirOf(all) !== undefined) return [];
   return [["delete", words("is deleted")]];
 };

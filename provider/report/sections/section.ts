@@ -2,11 +2,11 @@ import { ADOPTED } from "../../runtime/adopted";
 import { hasUnknown } from "../../runtime/engine-values";
 import { canonicalJson, isJsonObject, omit, sameJson } from "../../basics/json";
 import type { Block } from "../model";
-import { joined, say, value, words, type Phrase } from "../phrase";
+import { joined, name as nameOf, say, value, words, type Phrase } from "../phrase";
 import { IMPACT } from "../../runtime/impact";
 import { impactOf, type Impact } from "../impact";
 import type { Operation, Plan, Sides, Step } from "../plan";
-import { asObject, differences, formatValue } from "../values";
+import { asObject, asText, differences, formatValue } from "../values";
 
 /** Writes the section on one kind of resource. */
 export interface SectionWriter {
@@ -62,6 +62,28 @@ export function adoptedBy({ old, new: { inputs } }: Pick<StepView, "old" | "new"
     before[name] = asObject(change)["before"];
   return { ...NOTHING, inputs: omit(before) };
 }
+
+/** Returns the ID of the existing object that a create adopts: the word after the kind of object. */
+const adoptedId = ({ inputs }: Sides): string | undefined =>
+  asText(asObject(inputs[ADOPTED])["object"])?.split(" ")[1];
+
+const lastOfId = ({ id }: Sides): string => String(id).replace(/^.*\//, "");
+
+/** Finds the new resource that adopts this deleted one's object, which the update then leaves in place. */
+export function heirOf({ step, old, plan }: StepView): Step | undefined {
+  return step.op === "delete" ? heirs(plan).get(`${step.kind} ${lastOfId(old)}`) : undefined;
+}
+
+const heirs = oncePerPlan(
+  ({ steps }) =>
+    new Map(
+      steps.flatMap((step) =>
+        step.op === "create" && step.new !== undefined
+          ? [[`${step.kind} ${adoptedId(step.new)}`, step] as const]
+          : [],
+      ),
+    ),
+);
 
 /** Whether the step has no earlier object to compare with. */
 export const hasNoBefore = ({ before }: Pick<StepView, "before">): boolean => before === NOTHING;
@@ -244,10 +266,13 @@ export function commonBlocks(all: StepView): readonly Block[] {
   const names =
     found === undefined || found === "gone" ? [] : found.filter((name) => !DERIVED.includes(name));
   const isProtectChanged = step.old !== undefined && step.new !== undefined && old.protect !== next.protect;
+  const heir = heirOf(all);
   const lines: readonly (Phrase | string | false)[] = [
     isReplaced(all) &&
       replaceReasons.length > 0 &&
       say`Replaced because of ${joined(replaceReasons.map(value))}.`,
+    heir !== undefined &&
+      say`${nameOf(`${heir.kind} ${heir.name}`)} adopts the object, so the update doesn't delete it.`,
     found === "gone" && "Deleted outside the program, so the update creates it again.",
     step.op !== "same" && names.length > 0 && say`Changed outside the program: ${joined(names.map(value))}.`,
     isProtectChanged &&
@@ -268,7 +293,7 @@ function adoption(all: StepView): readonly Block[] {
   const existing = adoptedBy(all);
   if (existing === undefined) return [];
   const { object, onDestroy, changes } = asObject(next.inputs[ADOPTED]);
-  const isOwn = String(object).split(" ").includes(String(old.id).replace(/^.*\//, ""));
+  const isOwn = adoptedId(next) === lastOfId(old);
   const isOpen = isOwn && mayDeleteFirst(all);
   if (isOpen && stepsOf(all).includes("delete-replaced")) return [];
   const unless = isOpen ? ", unless deleteBeforeReplace deletes it first" : "";
