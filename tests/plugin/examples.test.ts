@@ -13,7 +13,7 @@ import { testUnless } from "../support/skip";
 import { LANGUAGES } from "../surface/examples/languages";
 import { examplesOf, SCHEMA } from "../surface/examples/program";
 import { PLUGIN_SCHEMA } from "../surface/plugin-schema";
-import { generateSdk, missingFor, PluginProject } from "./project";
+import { addJavaSdk, generateSdk, missingFor, PluginProject } from "./project";
 
 /** The examples in the plugin's schema: each compiled in its language, and all previewed as one program. */
 
@@ -176,6 +176,23 @@ testUnless(missingFor("go", "go", "gofmt"))(
     run("go", "get", "github.com/pulumi/pulumi/sdk/v3@v3.260.0"); // The newest asks for the newest Go.
     run("go", "mod", "tidy");
     run("go", "vet", "./...");
+    await previewAll();
+  },
+  900_000,
+);
+
+testUnless(missingFor("java", "mvn"))(
+  "the examples in Java compile and preview without errors",
+  async () => {
+    await addJavaSdk(project);
+    const called = NAMES.map((name) => `example.${name.toLowerCase()}`);
+    for (const [at, [, text]] of programs("java").entries())
+      write(`src/main/java/${called[at]?.replace(".", "/")}/App.java`, `package ${called[at]};\n${text}\n`);
+    const calls = called.map((name) => `            ${name}.App.stack(ctx);\n`).join("");
+    write(
+      "src/main/java/example/App.java",
+      `package example;\n\npublic class App {\n    public static void main(String[] args) {\n        com.pulumi.Pulumi.run(ctx -> {\n${calls}        });\n    }\n}\n`,
+    );
     await previewAll();
   },
   900_000,

@@ -14,10 +14,10 @@ import { apiPerTest } from "../support/bench";
 import { cliEngine, Project, REPOSITORY, summaryOf } from "../support/engine";
 import { TOKEN } from "../support/scenario";
 import { testUnless } from "../support/skip";
-import { missingFor } from "./project";
+import { addJavaSdk, missingFor } from "./project";
 import { isWrite } from "../support/is-write";
 
-/** The provider plugin from Python and Go: SDKs that Pulumi generates, installed as the documents say. */
+/** The provider plugin from Python, Go and Java: SDKs that Pulumi generates, installed as the documents say. */
 
 const MODULES = join(REPOSITORY, "node_modules");
 const PYTHON_EXAMPLE = join(REPOSITORY, "examples/python");
@@ -126,6 +126,23 @@ describe("Go", () => {
         ["vet", "./..."],
       ])
         execFileSync("go", args, { cwd: project.dir, stdio: "pipe" });
+      await project.ok("config", "set", "emptyZone", api.zones.empty);
+      await play(12);
+    },
+    900_000,
+  );
+});
+
+describe("Java", () => {
+  testUnless(missingFor("java", "mvn"))(
+    "compiles, applies and destroys a program that uses the generated SDK",
+    async () => {
+      begin("languages");
+      copyFileSync(join(PYTHON_EXAMPLE, "redirects.json"), join(project.dir, "redirects.json"));
+      await configure();
+      await addJavaSdk(project);
+      mkdirSync(join(project.dir, "src/main/java/example"));
+      writeFileSync(join(project.dir, "src/main/java/example/App.java"), JAVA_PROGRAM);
       await project.ok("config", "set", "emptyZone", api.zones.empty);
       await play(12);
     },
@@ -268,5 +285,60 @@ func main() {
 		ctx.Export("has rules", pulumi.Bool(len(rules.Result.Rules) > 0))
 		return nil
 	})
+}
+`;
+
+const JAVA_PROGRAM = `package example;
+
+import com.pulumi.Context;
+import com.pulumi.Pulumi;
+import com.pulumi.core.Either;
+import com.pulumi.edgeguard.*;
+import com.pulumi.edgeguard.enums.*;
+import com.pulumi.edgeguard.inputs.*;
+import java.util.List;
+
+public class App {
+    public static void main(String[] args) {
+        Pulumi.run(App::stack);
+    }
+
+    static void stack(Context ctx) {
+        var settings = ctx.config();
+        var zone = settings.require("zoneId");
+        new PageShieldPolicy("checkout", PageShieldPolicyArgs.builder()
+            .zoneId(zone)
+            .description("From Java")
+            .action(PageShieldPolicyAction.Log)
+            .expression("true")
+            .value("script-src 'self'")
+            .build());
+        new LogpushJob("errors", LogpushJobArgs.builder()
+            .zoneId(zone)
+            .dataset("http_requests")
+            .destinationConf(settings.requireSecret("destination"))
+            .filter("{\\"where\\":{\\"key\\":\\"EdgeResponseStatus\\",\\"operator\\":\\"geq\\",\\"value\\":500}}")
+            .outputOptions(OutputOptionsArgs.builder().fieldNames(List.of("RayID", "EdgeResponseStatus")).build())
+            .build());
+        new ManagedRulesetOverride("owasp", ManagedRulesetOverrideArgs.builder()
+            .zoneId(zone)
+            .ruleset("Cloudflare OWASP Core Ruleset")
+            .position(ManagedRulesetOverridePositionArgs.builder().after("security-team/managed").build())
+            .owasp(OwaspArgs.builder().paranoiaLevel(2).scoreThreshold(40).build())
+            .exceptions(ExceptionArgs.builder()
+                .expression("http.request.uri.path eq \\"/a\\"")
+                .skip(ExceptionSkipArgs.builder().rulesets(List.of(Either.ofLeft("Cloudflare OWASP Core Ruleset"))).build())
+                .build())
+            .build());
+        var namespace = new KvNamespace("redirects", KvNamespaceArgs.builder().title("From Java").build());
+        new KvEntries("entries", KvEntriesArgs.builder().namespaceId(namespace.id()).file("redirects.json").build());
+        new ProtectedZone("empty", ProtectedZoneArgs.builder()
+            .zoneId(settings.require("emptyZone"))
+            .owaspRuleset(ProtectedZoneManagedRulesetOverrideArgs.builder().enabled(false).build())
+            .logpushJob(ProtectedZoneLogpushJobArgs.builder().destinationConf(settings.requireSecret("destination")).build())
+            .build());
+        var rules = EdgeguardFunctions.getZoneManagedRules(GetZoneManagedRulesArgs.builder().zoneId(zone).build());
+        ctx.export("has rules", rules.applyValue(of -> of.result().map(zoneRules -> !zoneRules.rules().isEmpty())));
+    }
 }
 `;

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { appendFileSync, copyFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { appendFileSync, copyFileSync, cpSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { EngineCommand } from "edgeguard-local";
 import { cliEngine, Project, REPOSITORY } from "../support/engine";
@@ -20,6 +20,37 @@ export function generateSdk(cli: EngineCommand, folder: string, env: Readonly<Re
   run(process.execPath, [join(REPOSITORY, "node_modules/typescript/bin/tsc"), "--project", sdk]);
   copyFileSync(join(sdk, "package.json"), join(sdk, "bin/package.json")); // As its build does.
 }
+
+/** Makes a project one for Java, whose program is `App`, and adds the SDK to it as the engine's instructions say. */
+export async function addJavaSdk(project: Project): Promise<void> {
+  writeFileSync(join(project.dir, "Pulumi.yaml"), `name: ${project.name}\nruntime: java\n`);
+  writeFileSync(join(project.dir, "pom.xml"), POM);
+  await project.ok("package", "add", "./node_modules/pulumi-resource-edgeguard");
+  cpSync(join(project.dir, "sdks/edgeguard/src"), join(project.dir, "src"), { recursive: true });
+}
+
+/** The host passes `mainClass` and `mainArgs` to ask the SDK for its plugin. */
+const POM = `<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>example</groupId>
+  <artifactId>example</artifactId>
+  <version>1</version>
+  <properties>
+    <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
+    <maven.compiler.source>11</maven.compiler.source>
+    <maven.compiler.target>11</maven.compiler.target>
+    <mainClass>example.App</mainClass>
+    <mainArgs/>
+    <exec.mainClass>\${mainClass}</exec.mainClass>
+    <exec.args>\${mainArgs}</exec.args>
+  </properties>
+  <dependencies>
+    <dependency><groupId>com.pulumi</groupId><artifactId>pulumi</artifactId><version>1.36.1</version></dependency>
+    <dependency><groupId>com.google.code.findbugs</groupId><artifactId>jsr305</artifactId><version>3.0.2</version></dependency>
+    <dependency><groupId>com.google.code.gson</groupId><artifactId>gson</artifactId><version>2.8.9</version></dependency>
+  </dependencies>
+</project>
+`;
 
 /** A project whose engine finds the plugin in this repository. */
 export class PluginProject extends Project {

@@ -130,7 +130,7 @@ class SchemaWriter {
           generateResourceContainerTypes: true,
         },
         csharp: { respectSchemaVersion: true },
-        java: { basePackages: {} },
+        java: { buildFiles: "gradle" },
       },
     });
   }

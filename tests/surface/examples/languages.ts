@@ -243,9 +243,19 @@ function java(): Language {
       const opts = protect ? ", CustomResourceOptions.builder().protect(true).build()" : "";
       return `var ${name} = new ${type}("${name}", ${builder(`${type}Args`, args)}${opts});`;
     },
-    call: ({ name, fn, args, output }) =>
-      `var result = EdgeguardFunctions.${fn}(${args.length > 0 ? builder(`${capital(fn)}Args`, args) : ""});\nctx.export("${name}", result.applyValue(of -> of.${output}()));`,
-    frame: (body, isUsed) => `${IMPORTS.filter(([mark]) => isUsed(mark) || /^(Con|Pul)/.test(mark))
+    call({ name, fn, args, output, objects }) {
+      const called = `EdgeguardFunctions.${fn}(${args.length > 0 ? builder(`${capital(fn)}Args`, args) : ""})`;
+      // As outputs of a stack, Pulumi's SDK refuses the objects of a result.
+      const exported = {
+        one: `of.${output}().map(new Gson()::toJson)`,
+        list: `new Gson().toJson(of.${output}())`,
+        none: `of.${output}()`,
+      }[objects];
+      return `var result = ${called};\nctx.export("${name}", result.applyValue(of -> ${exported}));`;
+    },
+    frame: (body, isUsed) => `${isUsed("Gson") ? "import com.google.gson.Gson;\n" : ""}${IMPORTS.filter(
+      ([mark]) => isUsed(mark) || /^(Con|Pul)/.test(mark),
+    )
       .map(([, name]) => `import com.pulumi.${name};`)
       .join("\n")}
 ${["List", "Map"].map((each) => (isUsed(`${each}.of(`) ? `import java.util.${each};\n` : "")).join("")}

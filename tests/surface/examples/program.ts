@@ -90,6 +90,8 @@ export interface Call {
   readonly isLookup: boolean;
   readonly args: readonly Member[];
   readonly output: string;
+  /** Whether that member is an object that the schema has a type for, or a list of them. */
+  readonly objects: "one" | "list" | "none";
 }
 
 export interface Program {
@@ -134,12 +136,17 @@ class Binder {
   program(of: string, example: Example): Program {
     const { title, resources, variable: name = "", arguments: given, output } = example;
     const fn = this.#schema.functions[TYPE_PREFIXES.plugin + of];
+    const exported = output ?? Object.keys(fn?.outputs.properties ?? {}).join();
+    const { items, $ref } = fn?.outputs.properties[exported] ?? {};
+    const isObject = (ref?: string): boolean => ref?.startsWith("#/types/") === true;
+    const objects: Call["objects"] = isObject($ref) ? "one" : isObject(items?.$ref) ? "list" : "none";
     const call = fn && {
       name,
       fn: of,
       isLookup: of.replace(/^get/, TYPE_PREFIXES.plugin) in this.#schema.resources,
       args: this.#members(given, fn.inputs.properties),
-      output: output ?? Object.keys(fn.outputs.properties).join(),
+      output: exported,
+      objects,
     };
     const bound = Object.entries(resources).map(([key, { type, properties, protect }]) => {
       const inputs = this.#schema.resources[TYPE_PREFIXES.plugin + type]?.inputProperties ?? {};
