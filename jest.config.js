@@ -39,7 +39,7 @@ const IS_NAMED = process.argv.slice(2).some((argument) => argument.startsWith("t
 
 /** @type {import("jest").Config} */
 module.exports = {
-  testEnvironment: "node",
+  testEnvironment: "<rootDir>/tests/support/environment.js",
   roots: ["<rootDir>/tests"],
   testRegex: IS_ENGINE_RUN ? ENGINE.map((path) => `${path}.*\\.test\\.ts$`) : ["\\.test\\.ts$"],
   testPathIgnorePatterns: IS_ENGINE_RUN || IS_LONG_RUN || IS_NAMED ? [] : [...USE, ...ENGINE],
@@ -49,10 +49,10 @@ module.exports = {
     "^pulumi-edgeguard/runtime$": "<rootDir>/provider/register.ts",
     "^pulumi-edgeguard/(policies|testing)$": "<rootDir>/provider/$1/index.ts",
     "^pulumi-edgeguard/plugin$": "<rootDir>/provider/plugin.ts",
-    "^edgeguard-local$": "<rootDir>/local/index.ts",
+    // Loaded once per worker (tests/support/environment.js).
+    "^edgeguard-local$": "<rootDir>/tests/support/shared/local.js",
+    "^(undici|zod|@grpc/grpc-js)$": "<rootDir>/tests/support/shared/$1.js",
     // A third of the time of a test file that imports the SDK went into loading these, for nothing.
-    "/locales/index\\.cjs$": "<rootDir>/tests/support/on-use/locales.js",
-    "^\\./engine/index$": "<rootDir>/tests/support/on-use/engine.js",
     "^\\./closure/(codePaths|serializeClosure)$": "<rootDir>/tests/support/on-use/closure.js",
     "^semver$": "<rootDir>/tests/support/on-use/semver.js",
     "^@opentelemetry/api$": "<rootDir>/tests/support/on-use/opentelemetry.js",

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { z } from "zod";
-import { runEngine } from "../../local/engine";
+import { runEngine } from "edgeguard-local";
 
 const ROOT = path.resolve(__dirname, "../..");
 

@@ -16,10 +16,10 @@ import {
   isolatedEnvironment,
   LOCAL_ENGINE,
   pulumiCli,
+  runEngine,
   startEngine,
   type EngineCommand,
 } from "edgeguard-local";
-import { runEngine } from "../../local/engine";
 import { kindOf } from "../../provider/runtime/type-tokens";
 import { REPOSITORY } from "./repository";
 
