@@ -543,6 +543,30 @@ describe("reports that a managed ruleset stops acting:", () => {
     expect(drift?.keep.code).toEqual(["exceptions: [],"]);
   });
 
+  test("says from what to what an exception is widened, and calls another one new", () => {
+    const one = { expression: 'http.host eq "a.example"', skip: "this" };
+    const lost = (...exceptions: object[]): string[] =>
+      sentences(
+        "unprotect",
+        stepOf("update", "ManagedRulesetOverride", "one", {
+          old: { ...rule, exceptions: [one] },
+          new: { ...rule, exceptions },
+        }),
+      );
+    const hosts = { ...one, expression: 'http.host in {"a.example" "b.example"}' };
+    const was = '"http.host eq \\"a.example\\"" skips "this ruleset"';
+    const both = '"http.host in {\\"a.example\\" \\"b.example\\"}" skips "this ruleset"';
+    expect(lost(hosts)).toEqual([`OWASP widens an exception: ${was} → ${both}`]);
+    expect(lost({ ...one, skip: "all" })).toEqual([
+      `OWASP widens an exception: ${was} → ${was.replace("this ruleset", "all managed rules after it")}`,
+    ]);
+    expect(lost(one, hosts)).toEqual([`OWASP gets an exception: ${both}`]);
+    expect(lost({ ...one, expression: "ssl" })).toEqual([
+      'OWASP gets an exception: ssl skips "this ruleset"',
+    ]);
+    expect(lost({ ...one, expression: 'ends_with(http.host, "b.example")' })).toHaveLength(1);
+  });
+
   test("says of a renamed deployment that protects less that it doesn't replace the removed one", () => {
     const weaker = created("ManagedRulesetOverride", "two", { ...rule, expression: "ssl" });
     expect(sentences("unprotect", gone, weaker, kept("ManagedRulesetOverride", "three", owasp))).toEqual([

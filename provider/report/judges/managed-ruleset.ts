@@ -17,7 +17,15 @@ import { isDeleted, mayDeleteFirst, NOTHING, oncePerPlan, viewOf } from "../sect
 import { modeOf, nameOf, skipWords } from "../sections/managed-ruleset";
 import { asObject, cell, asList, asText, formatValue } from "../values";
 import { selectsNoLess, selectsNothing } from "./requests";
-import { exceptionsOf, mayAct, mayReach, mayRun, ownId, skipsNoMoreRequests } from "./ruleset-facts";
+import {
+  exceptionsOf,
+  mayAct,
+  mayReach,
+  mayRun,
+  ownId,
+  skipsNoMoreRequests,
+  type Exception,
+} from "./ruleset-facts";
 import { deploymentOf, deploymentsAfter, newlySkipped, skippedAnew } from "./ruleset-order";
 import {
   changesOf,
@@ -171,6 +179,9 @@ const createdAgain = whileEnabled((_, after, change) => {
   return lines.map((line) => say`${nameOf(after)} may be deleted and created again: ${words(line)}`);
 });
 
+/** What an exception skips. */
+const SKIPPED = ["expression", "skip"];
+
 /** Finds exceptions that skip more rules, in their own ruleset or in later ones, which other programs may have. */
 const moreExceptions: Comparison = (change) => {
   const { before, after } = change;
@@ -185,6 +196,9 @@ const moreExceptions: Comparison = (change) => {
   const withIds = (ruleIds: RuleIds): Side => ({ ...after, inputs: { ...after.inputs, ruleIds } });
   const [oldIds, nextIds] = idsOfBoth(before, after);
   const [old, next] = [withIds(oldIds), withIds(nextIds)];
+  const wider = { ...next, outputs: { ...before?.outputs, ...after.outputs } };
+  const remains = (known: Exception): boolean =>
+    exceptionsOf(after).some((one) => sameJson(pick(one, SKIPPED), pick(known, SKIPPED)));
   // What a preview saw behind the rule, together with the rule itself.
   const reachable = comparedIn(change, "behind")?.map((id): Side => ({
     inputs: { ruleset: { id } },
@@ -195,11 +209,18 @@ const moreExceptions: Comparison = (change) => {
     .filter((one) => !isLast && !selectsNothing(one["expression"]))
     .filter((one) => reachable?.some((other) => mayReach(one, after, other)) !== false)
     .filter((one) => !exceptionsOf(before).some((known) => skipsNoMoreRequests([one, next], [known, old])))
-    .map(
-      (one) =>
-        say`${nameOf(after)} gets an exception: ${cell(one["expression"], 300)} skips ${skipWords(one["skip"])}`,
-    );
+    .map((one) => {
+      const narrower = exceptionsOf(before).find(
+        (known) => !remains(known) && skipsNoMoreRequests([known, old], [one, wider]),
+      );
+      return narrower === undefined
+        ? say`${nameOf(after)} gets an exception: ${skips(one)}`
+        : say`${nameOf(after)} widens an exception: ${skips(narrower)} → ${skips(one)}`;
+    });
 };
+
+const skips = ({ expression, skip }: Exception): Phrase =>
+  say`${cell(expression, 300)} skips ${skipWords(skip)}`;
 
 /**
  * Returns the rule IDs that names refer to, before and after. A name that's recorded on only one side is resolved with
