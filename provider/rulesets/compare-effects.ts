@@ -14,6 +14,8 @@ import type { CategoryOverride, ManagedRuleset, Overrides, RuleOverride } from "
 export interface RunningRuleset {
   readonly managed: Pick<ManagedRuleset, "id" | "name" | "version" | "rules">;
   readonly overrides: Overrides;
+  /** Whether the deployment is enabled. By default, it is. */
+  readonly enabled?: boolean | undefined;
 }
 
 /** The actions, ranked from weakest to strongest. An action that isn't listed can't be ranked. */
@@ -66,13 +68,16 @@ export function compareEffects(before: RunningRuleset, after: RunningRuleset): O
   const thresholds = { weaker: [] as string[], stronger: [] as string[] };
   const changes: string[] = [];
   for (const [one, other] of pairRules(before, after)) {
-    const [from, to] = [effectOf(one), effectOf(other)];
+    const [from, to] = [
+      before.enabled === false ? "off" : effectOf(one),
+      after.enabled === false ? "off" : effectOf(other),
+    ];
     // Versions of a ruleset have different rules.
     if (from !== to)
       (isWeaker(from, to) ? weaker : stronger).push(`${from} → ${other === undefined ? "removed" : to}`);
     const [low, high] = [one?.scoreThreshold, other?.scoreThreshold];
     if (from !== to || low !== high) changes.push(JSON.stringify([(other ?? one)?.id, from, to, low, high]));
-    if (one === undefined || other === undefined || low === high) continue;
+    if (from === "off" || to === "off" || low === high) continue;
     const isLess = low === undefined || high === undefined || high > low;
     thresholds[isLess ? "weaker" : "stronger"].push(
       `score threshold ${thresholdText(low)} → ${thresholdText(high)}`,
@@ -116,8 +121,12 @@ export function compareDeclared(before: Overrides, after: Overrides): readonly s
       .join(", ");
   const [was, is] = [order(before, after), order(after, before)];
   if (was !== is) lines.push(`order of tags ${was} → ${is}`);
-  for (const id of new Set([...Object.keys(before.rules), ...Object.keys(after.rules)]))
-    compare(`rule ${id}`, before.rules[id], after.rules[id]);
+  for (const id of new Set([...Object.keys(before.rules), ...Object.keys(after.rules)])) {
+    const [was, is] = [before.rules[id], after.rules[id]];
+    // What a rule that's off would do doesn't matter. A rule of a tag that's off may be on.
+    if (was?.enabled !== false)
+      compare(`rule ${id}`, was, is?.enabled === false ? { ...was, enabled: false } : is);
+  }
   return lines;
 }
 

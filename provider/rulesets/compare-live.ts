@@ -40,12 +40,16 @@ export async function compareLive(ctx: Context, compared: LiveComparison): Promi
   const { args, olds, existing, found, prepared } = compared;
   const now = await runningRuleset(ctx, compared);
   if (now === undefined) return omitAbsent({ inFront: rulesInFront(ctx, compared) });
-  const { weaker, stronger, digest } = compareEffects(now, prepared);
+  const wasEnabled = (existing?.rule ?? olds)?.enabled;
+  const { weaker, stronger, digest } = compareEffects(
+    { ...now, enabled: wasEnabled },
+    { ...prepared, enabled: args.enabled },
+  );
   const isHidden = OVERRIDING.some((argument) => ctx.isSecret(argument));
   const shown = (lines: readonly string[]): readonly string[] =>
     isHidden && lines.length > 0 ? ["what secret arguments change"] : lines;
   const course = courseOf(compared);
-  const runs = args.enabled && (existing?.rule ?? olds)?.enabled === true;
+  const runs = args.enabled && wasEnabled === true;
   return omitAbsent({
     compared: omitAbsent({
       weaker: shown(weaker),
