@@ -517,6 +517,9 @@ describe("reports that a managed ruleset stops acting:", () => {
     expect(sentences("unprotect", update({ categories: [{ tag: UNKNOWN, action: "log" }] }))).toEqual([
       "OWASP protects less: overrides that the plan doesn't show",
     ]);
+    expect(sentences("unprotect", update({ owasp: UNKNOWN }))).toEqual([
+      "OWASP protects less: overrides that the plan doesn't show, paranoia level 1 → known after apply",
+    ]);
     expect(sentences("unprotect", update({ owasp: { paranoiaLevel: 2, scoreThreshold: 60 } }))).toEqual([
       "OWASP protects less: rule that compares the score score threshold 25 (high) → 60 (low)",
     ]);
@@ -591,6 +594,20 @@ describe("reports that a managed ruleset stops acting:", () => {
       `${REMOVED}; when last read, the zone also had "of the team"`,
     ]);
   });
+});
+
+test("the report says that a policy's directives aren't known, instead of showing them as removed", () => {
+  const policy = { zoneId: ZONE, description: "www", action: "log", value: "script-src 'self'" };
+  const text = (value: unknown): string =>
+    report(
+      planJson(stepOf("update", "PageShieldPolicy", "p", { old: policy, new: { ...policy, value } })),
+      "markdown",
+    ).text;
+  for (const value of [UNKNOWN, { scriptSrc: ["'self'", UNKNOWN] }]) {
+    expect(text(value)).toContain("Its directives are known after apply.");
+    expect(text(value)).not.toContain("- script-src");
+  }
+  expect(text("default-src 'self'")).toContain("- script-src 'self'");
 });
 
 describe("the report on Page Shield", () => {

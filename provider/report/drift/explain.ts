@@ -235,7 +235,7 @@ function keepOf({ kind, step, now, next, names, recorded }: Drifted, declare: Ph
     return {
       how: names.includes(PRUNES)
         ? say`To keep the keys, put them in the program's ${sourceOf(recorded)}, or set a ${nameOf("prune.prefix")} that leaves them out, before any ${nameOf("pulumi up")}`
-        : say`To keep the change, update these keys in the program's ${sourceOf(recorded)}`,
+        : say`To keep the change, the program's ${sourceOf(recorded)} must have these keys as they are now`,
       code: [],
     };
   const declarable = names.filter((name) => !NO_ARGUMENT.includes(name));

@@ -9,7 +9,7 @@ import { mergeRuleIds, recordedRuleIds, sameMeanings } from "../../rulesets/reso
 import { byRuleId, byRuleName, type RuleIds } from "../../rulesets/rule-names";
 import { entryPoint, type Overrides } from "../../rulesets/wire";
 import { hasUnknown } from "../../runtime/engine-values";
-import { omitAbsent, pick, sameJson } from "../../basics/json";
+import { isJsonObject, omitAbsent, pick, sameJson } from "../../basics/json";
 import { ADOPTED } from "../../runtime/adopted";
 import { joined, say, someOf, words, type Phrase } from "../phrase";
 import type { Plan } from "../plan";
@@ -326,7 +326,8 @@ function asFound(old: Side): Side {
 
 const alwaysActs = (side: Side): boolean => mayAct(side) && !isHidden(side.inputs["enabled"]);
 
-const levelOf = ({ inputs }: Side): unknown => asObject(inputs["owasp"])["paranoiaLevel"];
+const levelOf = ({ inputs: { owasp } }: Side): unknown =>
+  isJsonObject(owasp) ? owasp["paranoiaLevel"] : owasp;
 
 const formatOptional = (given: unknown): string =>
   given === undefined ? "not set" : cell(given, 80).toString();

@@ -1,3 +1,4 @@
+import { hasUnknown } from "../../runtime/engine-values";
 import { IMPACT } from "../../runtime/impact";
 import { policyRecord, type Blocked, type WouldBlock } from "../../page-shield/impact";
 import { threatMark } from "../../page-shield/threat";
@@ -131,6 +132,7 @@ export function wouldBlockIn({ wouldBlock }: JsonObject): WouldBlock | undefined
 function directiveChanges(all: StepView): readonly Block[] {
   const { step, before, new: next } = all;
   if (isDeleted(step)) return [];
+  if (hasUnknown(next.inputs["value"])) return [textBlock("Its directives are known after apply.")];
   const after = directiveLines(next.inputs["value"]);
   if (hasNoBefore(all)) return codeBlock(after);
   return lineChanges(directiveLines(before.inputs["value"]), after);
