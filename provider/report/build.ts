@@ -49,7 +49,7 @@ export function buildReport(plan: Plan, gate: Gate = GATE, unnamed = "plan"): Re
   const errors = errorsOf(plan.diagnostics);
   const { digest, dangers } = applyAcceptances(
     title,
-    dangersOf(plan, [...new Set([...changing, ...unlooked])], gate.removal),
+    dangersOf(plan, [...new Set([...changing, ...unlooked, ...changedProviders(plan)])], gate.removal),
     gate.failOn,
     gate.accepted,
   );
@@ -122,13 +122,13 @@ function countsOf(steps: readonly Step[]): Record<string, number> {
   );
 }
 
+/** Finds the explicit providers that change: the engine doesn't list the default one. */
+const changedProviders = ({ steps }: Plan): readonly Step[] =>
+  steps.filter((step) => PROVIDER_TYPES.includes(step.type) && step.op !== "same" && isChange(step));
+
 export function notesOf(plan: Plan): Phrase[] {
   const { steps, complete, maybeCorrupt } = plan;
-  const providers = steps.filter(
-    // Explicit ones: the engine doesn't list the default provider.
-    (step) => PROVIDER_TYPES.includes(step.type) && step.op !== "same" && isChange(step),
-  );
-  const names = [...new Set(providers.map((step) => step.name))].sort(compareText);
+  const names = [...new Set(changedProviders(plan).map((step) => step.name))].sort(compareText);
   // What's unknown in any plan of a new resource isn't worth a note. If it could hide a loss, that's a danger.
   const checked = steps.filter(({ new: next }) => !hasUnknown(next?.inputs));
   const skipped = new Set(checked.flatMap((step) => impactOf(step).skipped));

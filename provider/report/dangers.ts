@@ -3,6 +3,7 @@ import { omit, omitAbsent, pick } from "../basics/json";
 import { ADOPTED } from "../runtime/adopted";
 import { compareText } from "../basics/words";
 import { hasUnknown } from "../runtime/engine-values";
+import { PROVIDER_TYPES } from "../runtime/type-tokens";
 import { argumentsOf, judgedArguments, judgesOf } from "./effects";
 import { joined, say, value } from "./phrase";
 import { DANGERS, type Danger, type JudgedGate } from "./model";
@@ -23,7 +24,7 @@ export function dangersOf(plan: Plan, steps: readonly Step[], gate: JudgedGate):
     const any = say`; accepting this accepts any value of ${joined(untold.map(value))}`;
     return judged.map(([kind, sentence]): Danger => ({
       kind,
-      type: step.kind ?? step.type,
+      type: step.kind ?? (PROVIDER_TYPES.includes(step.type) ? "Provider" : step.type),
       name: step.name,
       sentence: untold.length === 0 || kind === "traffic" ? sentence : say`${sentence}${any}`,
       ...compared,

@@ -35,7 +35,7 @@ export interface ProviderArgs {
   readonly accountId?: pulumi.Input<string>;
   /**
    * The API's base URL, without a user, password, query or fragment. It must end in an API version such as `/v4`. Updates
-   * in place.
+   * in place. Another API gets the credential and all requests, so the report lists a change as a danger.
    *
    * @defaultValue `https://api.cloudflare.com/client/v4`
    */

@@ -1,3 +1,4 @@
+import { omit } from "../../provider/basics/json";
 import { driftOf } from "../report/plans";
 import { envelope, serve } from "../support/edge-client";
 import { madeTransformer, Operation, refreshedInputs } from "../support/operation";
@@ -260,6 +261,19 @@ describe('a LogpushJob with fieldNames: "all"', () => {
     expect(recorded.outputs["allFields"]).toEqual(names("POST")[0]);
     expect(recorded.inputs).not.toHaveProperty("allFields");
   });
+});
+
+test("what someone else sets in options that the program leaves out isn't drift, and updates keep it", async () => {
+  const others = { frequency: "low", max_upload_bytes: 5_000_000, max_upload_interval_seconds: 60 };
+  const plain = omit(b.job, ["outputOptions"]);
+  const recorded = await b.up(plain);
+  const more = { ...others, max_upload_records: 1_000, output_options: { field_names: ["RayID"] } };
+  await b.changed(recorded.id, more);
+  const refreshed = await b.refresh(recorded);
+  expect(refreshed.inputs).toEqual(refreshedInputs(recorded));
+  expect(await b.step(plain, refreshed)).toBe("same");
+  await b.up({ ...plain, enabled: false }, refreshed);
+  expect(await b.one()).toMatchObject({ ...more, enabled: false });
 });
 
 describe("the switches of a Logpush job that leave lines out", () => {

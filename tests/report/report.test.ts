@@ -283,7 +283,33 @@ describe("the report on explicit providers", () => {
     expect(report(planJson(provider("same", "ca")), "text").text).not.toContain("Providers");
   });
 
-  test("counts no provider as a danger, and judges a resource that moves to another provider as usual", () => {
+  test("has a danger if a provider sends its credential to another API", () => {
+    const step = (op: string, old: object, inputs: object): MadeStep => ({
+      ...provider(op, "eu", "c4nary"),
+      ...(op === "create" ? {} : { oldState: { custom: true, inputs: { ...old } } }),
+      newState: { custom: true, inputs: { ...inputs } },
+    });
+    const dangers = (...of: Parameters<typeof step>): string[] =>
+      report(planJson(step(...of)), "json").dangers.map(
+        (each) => `${each.kind} ${each.type} ${each.name}: ${each.sentence.toString()}`,
+      );
+    const [classes, plugin] = ["edgeguard:baseUrl", "baseUrl"].map((key) => ({
+      [key]: "https://proxy.example/v4",
+    }));
+    const CLOUDFLARE = "https://api.cloudflare.com/client/v4";
+    for (const there of [classes ?? {}, plugin ?? {}]) {
+      const sends = "unprotect Provider eu: sends its credential and all requests to another API:";
+      const lost = [`${sends} ${CLOUDFLARE} → https://proxy.example/v4`];
+      expect(dangers("update", {}, there)).toEqual(lost);
+      expect(dangers("replace", {}, there)).toEqual(lost);
+      expect(dangers("create", {}, there)).toEqual(lost);
+      expect(dangers("update", there, {})).toEqual([`${sends} https://proxy.example/v4 → ${CLOUDFLARE}`]);
+      expect(dangers("update", there, { ...there, "edgeguard:maxRetries": "0" })).toEqual([]);
+    }
+    expect(dangers("update", {}, { "edgeguard:baseUrl": CLOUDFLARE })).toEqual([]);
+  });
+
+  test("counts no other change of a provider as a danger, and judges a resource that moves to another provider as usual", () => {
     const weaker = stepOf("update", "PageShieldPolicy", "checkout", {
       old: { zoneId: "z", action: "allow", enabled: true },
       new: { zoneId: "z", action: "allow", enabled: false },
