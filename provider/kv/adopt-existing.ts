@@ -5,7 +5,7 @@ import { omitAbsent } from "../basics/json";
 import { hidesKeys, subjectOf, type NamespaceAddress } from "./address";
 import type { Catalog, Row } from "./catalog";
 import { formatNumber } from "../limits/workers";
-import { digest, isExpired, quoteKeys, UNCERTAIN } from "./entry";
+import { digest, isExpired, lifeOf, NO_VALUE, quoteKeys, UNCERTAIN } from "./entry";
 import { hasOtherProviders, keysOf } from "./namespace-keys";
 import { listKeys, type ListedKey, sameListed } from "./listing";
 import type { Manifest } from "./manifest";
@@ -31,9 +31,21 @@ interface ExistingKey {
 export interface AdoptedKeys {
   readonly adopts: readonly string[];
   readonly overwrites: readonly string[];
+  /** Those of the overwritten keys that expire earlier than what exists. */
+  readonly shortened: readonly Row[];
+  /** Those of the overwritten keys whose value becomes empty. */
+  readonly emptied: readonly string[];
   /** How many new keys weren't looked up. */
   readonly unchecked: number;
 }
+
+export const NOTHING_ADOPTED: AdoptedKeys = {
+  adopts: [],
+  overwrites: [],
+  shortened: [],
+  emptied: [],
+  unchecked: 0,
+};
 
 /**
  * Finds declared keys that exist but aren't in the manifest, which means that someone else wrote them. Adds them to the
@@ -51,7 +63,7 @@ export async function adoptExisting(
 ): Promise<AdoptedKeys> {
   const { namespaceId, adopt } = address;
   const overwrites = mayAdopt(adopt, "different");
-  if (keysOf(ctx, address).isCreated) return { adopts: [], overwrites: [], unchecked: 0 };
+  if (keysOf(ctx, address).isCreated) return NOTHING_ADOPTED;
   // A reviewer has to see each key that's overwritten. For that, a listing is enough.
   const most = isPreview && !overwrites ? PREVIEW_KEYS : Infinity;
   const { wanted, others: unchecked } = newKeys(ctx, address, catalog, manifest, most);
@@ -60,13 +72,25 @@ export async function adoptExisting(
   const key = `existing keys in ${namespaceId}: ${String(adopt)} ${digest([...wanted.keys()].join("\n"))}`;
   const existing = await (isPreview ? ctx.once(key, read) : read());
   const names = [...existing.values()].map(({ listed }) => listed.name);
-  if (overwrites) return { adopts: [], overwrites: names, unchecked };
+  const now = ctx.api.now() / 1000;
+  if (overwrites) {
+    const found = [...existing.values()];
+    const rows = found.filter(({ row, listed }) => lifeOf(row, now) < lifeOf(listed, now));
+    const emptied = found.filter(({ row }) => row.value === NO_VALUE).map(({ listed }) => listed.name);
+    return {
+      ...NOTHING_ADOPTED,
+      overwrites: names,
+      shortened: rows.map(({ row }) => row),
+      emptied,
+      unchecked,
+    };
+  }
   const equal: string[] = [];
   const different: string[] = [];
   for (const { row, listed, value } of existing.values()) {
     // A key that's listed without a value was just deleted, so it's written like a new one.
     if (value === undefined) continue;
-    if (mayAdopt(adopt, "equal") && row.value === value && sameListed(row, listed, ctx.api.now() / 1000)) {
+    if (mayAdopt(adopt, "equal") && row.value === value && sameListed(row, listed, now)) {
       // If another provider's resource has just deleted the key, this read may return its old value. So the key is
       // written anyway.
       const isCertain = !hasOtherProviders(ctx, namespaceId);
@@ -79,7 +103,7 @@ export async function adoptExisting(
     throw mayAdopt(adopt, "equal")
       ? adoptionRefusal(ctx, address, different, " with different content")
       : adoptionRefusal(ctx, address, names, "");
-  return { adopts: equal, overwrites: [], unchecked };
+  return { ...NOTHING_ADOPTED, adopts: equal, unchecked };
 }
 
 type Rows = ReadonlyMap<string, Row>;

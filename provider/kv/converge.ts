@@ -5,7 +5,7 @@ import { hidesKeys, subjectOf, type NamespaceAddress } from "./address";
 import { remove, upload } from "./bulk";
 import type { Catalog, Row, Writable } from "./catalog";
 import type { Declared } from "./declaration";
-import { digest, isExpired, type RecordedEntry, quoteKey, quoteKeys, UNCERTAIN } from "./entry";
+import { isExpired, lifeOf, NO_VALUE, type RecordedEntry, quoteKey, quoteKeys, UNCERTAIN } from "./entry";
 import { withoutForeign } from "./drift";
 import { keysOf, ownedElsewhere } from "./namespace-keys";
 import { encodeManifest, type Manifest } from "./manifest";
@@ -162,8 +162,6 @@ export const NO_CHANGES: Plan = {
 };
 const NO_ENTRIES: Writable = { fill: () => Promise.resolve() };
 
-const NO_VALUE = digest("");
-
 /** Compares the declared entries with those that the manifest records. */
 export function compare(
   { rows }: Pick<Catalog, "rows">,
@@ -193,10 +191,6 @@ export function compare(
     .map(([key]) => key);
   return { writes, added, changed, removed, shortened, emptied, unchanged, past };
 }
-
-/** Returns how many seconds an entry lives if it's written now. */
-export const lifeOf = ({ ttl, expiration = Infinity }: RecordedEntry, nowSeconds: number): number =>
-  ttl ?? expiration - nowSeconds;
 
 /**
  * Whether an entry was already written as declared. Its TTL restarts only when the entry changes. What's recorded may be

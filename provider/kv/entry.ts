@@ -69,6 +69,9 @@ export function digest(bytes: Buffer | string): string {
   return hash("sha256", bytes, "buffer").toString("hex", 0, DIGEST_BYTES);
 }
 
+/** The digest of an empty value. */
+export const NO_VALUE = digest("");
+
 /** Returns what will be recorded about an entry, except the expiration that results from a TTL. */
 export function recordOf(
   entry: Entry,
@@ -218,6 +221,12 @@ export function checkDefaults({ metadata, expirationTtl }: EntryDefaults): strin
 export function isExpired({ expiration }: Pick<RecordedEntry, "expiration">, nowSeconds: number): boolean {
   return expiration !== undefined && expiration < nowSeconds + KV.MIN_TTL_SECONDS;
 }
+
+/** Returns how many seconds an entry lives if it's written now. */
+export const lifeOf = (
+  { ttl, expiration = Infinity }: Pick<RecordedEntry, "ttl" | "expiration">,
+  nowSeconds: number,
+): number => ttl ?? expiration - nowSeconds;
 
 /**
  * Describes where an entry is declared: `catalog.json: entry 3 (line 17, key "a")`,

@@ -28,6 +28,12 @@ export interface EntriesImpact extends ImpactRecord {
   readonly prunes?: Listed;
   /** Existing keys to overwrite. */
   readonly overwrites?: Listed;
+  /** How many of these expire earlier than what exists. */
+  readonly overwrittenExpire?: number;
+  /** When the first of them expires. */
+  readonly overwrittenExpiry?: string;
+  /** How many of the overwritten keys get an empty value. */
+  readonly overwrittenEmptied?: number;
   /** Existing keys that match the program. */
   readonly adopts?: Listed;
   /** How many new keys the preview didn't look up. */
@@ -44,6 +50,9 @@ export const entriesRecord = {
   emptied: LISTED.schema.exactOptional(),
   prunes: LISTED.schema.exactOptional(),
   overwrites: LISTED.schema.exactOptional(),
+  overwrittenExpire: z.int().exactOptional(),
+  overwrittenExpiry: z.string().exactOptional(),
+  overwrittenEmptied: z.int().exactOptional(),
   adopts: LISTED.schema.exactOptional(),
   unchecked: z.int().exactOptional(),
 } as const satisfies RecordShape<EntriesImpact>;
@@ -97,7 +106,7 @@ export function entriesMessages(found: unknown, who: string): Record<"infos" | "
     );
   if (isAny(overwrites))
     warnings.push(
-      `${who}: ${formatNumber(overwrites.count)} declared ${overwrites.count === 1 ? "key already exists" : "keys already exist"}${inParentheses(overwrites)}; adopt: "takeOver" overwrites ${themOf(overwrites)}. Destroying the resource deletes ${themOf(overwrites)}.`,
+      `${who}: ${formatNumber(overwrites.count)} declared ${overwrites.count === 1 ? "key already exists" : "keys already exist"}${inParentheses(overwrites)}; adopt: "takeOver" overwrites ${themOf(overwrites)}${overwrittenLoss(found)}. Destroying the resource deletes ${themOf(overwrites)}.`,
     );
   if (isAny(expires))
     warnings.push(
@@ -108,6 +117,17 @@ export function entriesMessages(found: unknown, who: string): Record<"infos" | "
       `${who}: prune deletes ${pluralize(prunes.count, "key")} that others wrote${prunes.names.length === 0 ? "" : `: ${quoted(prunes)}`}`,
     );
   return { infos, warnings };
+}
+
+/** Returns what overwritten keys lose besides their values, to append to a sentence. */
+export function overwrittenLoss(found: unknown): string {
+  const {
+    overwrittenExpire: expire = 0,
+    overwrittenExpiry: expiry = "",
+    overwrittenEmptied: emptied = 0,
+  } = z.object(entriesRecord).parse(found);
+  const expiring = expire === 0 ? "" : `, ${formatNumber(expire)} of them ${expiryText(expire, expiry)}`;
+  return `${expiring}${emptied === 0 ? "" : `, ${formatNumber(emptied)} of them with an empty value`}`;
 }
 
 /** Returns what a sentence says about keys that expire, after their number. */

@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { hidesKeys, isNamespaceGone, NAMED_BY, subjectOf, type NamespaceAddress } from "./address";
-import { adoptExisting, type AdoptedKeys, type AdoptionRequest } from "./adopt-existing";
+import { adoptExisting, NOTHING_ADOPTED, type AdoptedKeys, type AdoptionRequest } from "./adopt-existing";
 import { remove } from "./bulk";
-import { compare, converge, entryCount, lifeOf, NO_CHANGES, type Plan, type Written } from "./converge";
+import { compare, converge, entryCount, NO_CHANGES, type Plan, type Written } from "./converge";
 import {
   type Declared,
   fileHash,
@@ -19,7 +19,7 @@ import { listedNamespaces, listKeys } from "./listing";
 import { entriesMessages, entriesRecord, SEEN, type EntriesImpact } from "./impact";
 import { decodeManifest, encodeIndex, encodeManifest, type Manifest } from "./manifest";
 import { formatNumber } from "../limits/workers";
-import { isExpired, type RecordedEntry, quoteKey, quoteKeys } from "./entry";
+import { isExpired, lifeOf, type RecordedEntry, quoteKey, quoteKeys } from "./entry";
 import { pruneLimitError, unmanagedKeys, type Pruning } from "./prune";
 import { SourceError } from "./source-handle";
 import { json, record } from "../basics/schemas";
@@ -123,7 +123,7 @@ export const kvEntries = defineResource({
   ],
 
   // A new namespace has no ID in a preview, but its entries are still checked.
-  deriveWithout: ["accountId", "namespaceId", "entries", "adopt", "prune", "verify"],
+  deriveWithout: ["accountId", "namespaceId", "entries", "adopt", "prune", "verify", "maxOwnDeletes"],
 
   async derive({ ctx, args, olds, given }) {
     const property = SOURCES.find((name) => args[name] !== undefined) ?? "entries";
@@ -589,8 +589,6 @@ function managementOf({
   return { accountId, namespaceId, adopt, prune };
 }
 
-const NOTHING_ADOPTED: AdoptedKeys = { adopts: [], overwrites: [], unchecked: 0 };
-
 /** Returns what the record says about the declared content. */
 function contentFound(ctx: Context, rows: ReadonlyMap<string, unknown>, plan?: Plan): JsonObject {
   const list = (names: Iterable<string>): Listed => ctx.list(names, NAMED_BY);
@@ -600,21 +598,36 @@ function contentFound(ctx: Context, rows: ReadonlyMap<string, unknown>, plan?: P
   const found = { keys, added: list(added), changed: list(changed), removed: list(removed) };
   if (emptied.length > 0) Object.assign(found, { emptied: list(emptied) });
   if (shortened.length === 0) return found;
+  return { ...found, expires: list(shortened.map(({ key }) => key)), expiry: firstExpiry(shortened) };
+}
+
+/** Says when the first of some entries expires. */
+function firstExpiry(rows: readonly RecordedEntry[]): string {
   const now = Date.now() / 1000;
-  const { ttl, expiration = 0 } = shortened.reduce((a, b) => (lifeOf(b, now) < lifeOf(a, now) ? b : a));
+  const { ttl, expiration = 0 } = rows.reduce((a, b) => (lifeOf(b, now) < lifeOf(a, now) ? b : a));
   const date = new Date(expiration * 1000).toISOString();
-  const expiry = ttl === undefined ? `at ${date}` : `${formatNumber(ttl)} s after the update`;
-  return { ...found, expires: list(shortened.map(({ key }) => key)), expiry };
+  return ttl === undefined ? `at ${date}` : `${formatNumber(ttl)} s after the update`;
 }
 
 /** Returns what the record says about existing keys. */
 function existingFound(
   ctx: Context,
-  { adopts, overwrites, prunes, unchecked }: AdoptedKeys & { readonly prunes: readonly string[] },
+  {
+    adopts,
+    overwrites,
+    shortened,
+    emptied,
+    prunes,
+    unchecked,
+  }: AdoptedKeys & { readonly prunes: readonly string[] },
 ): JsonObject {
   return {
     ...(adopts.length === 0 ? {} : { adopts: ctx.list(adopts, NAMED_BY) }),
     ...(overwrites.length === 0 ? {} : { overwrites: ctx.list(overwrites, NAMED_BY) }),
+    ...(shortened.length === 0
+      ? {}
+      : { overwrittenExpire: shortened.length, overwrittenExpiry: firstExpiry(shortened) }),
+    ...(emptied.length === 0 ? {} : { overwrittenEmptied: emptied.length }),
     ...(prunes.length === 0 ? {} : { prunes: ctx.list(prunes, ["prune"]) }),
     ...(unchecked === 0 ? {} : { unchecked }),
   };

@@ -2,15 +2,14 @@ import { digestOf } from "../basics/digest";
 import { omit, omitAbsent, pick } from "../basics/json";
 import { ADOPTED } from "../runtime/adopted";
 import { compareText } from "../basics/words";
-import { hasUnknown } from "../runtime/engine-values";
 import { PROVIDER_TYPES } from "../runtime/type-tokens";
 import { argumentsOf, judgedArguments, judgesOf } from "./effects";
-import { joined, say, value } from "./phrase";
+import { joined, say, value, words } from "./phrase";
 import { DANGERS, type Danger, type JudgedGate } from "./model";
 import type { Plan, Sides, Step } from "./plan";
 import { recordedImpact, recordedSecrets } from "./impact";
 import { isDeleted, viewOf, type StepView } from "./sections/section";
-import { asObject, containsSecret } from "./values";
+import { asNumber, asObject, containsSecret } from "./values";
 
 /** Finds a plan's dangers, worst first. */
 export function dangersOf(plan: Plan, steps: readonly Step[], gate: JudgedGate): readonly Danger[] {
@@ -21,7 +20,8 @@ export function dangersOf(plan: Plan, steps: readonly Step[], gate: JudgedGate):
     const untold = changesArguments(step) ? untoldOf(all) : [];
     // The sentence shortens a long expression, but the digest must not.
     const compared = step.kind === undefined ? {} : { compared: digestOf(comparedBy(all)) };
-    const any = say`; accepting this accepts any value of ${joined(untold.map(value))}`;
+    const yet = isOpen(all) && all.impact.known !== undefined ? " that isn't known yet" : "";
+    const any = say`; accepting this accepts any value of ${joined(untold.map(value))}${words(yet)}`;
     return judged.map(([kind, sentence]): Danger => ({
       kind,
       type: step.kind ?? (PROVIDER_TYPES.includes(step.type) ? "Provider" : step.type),
@@ -62,22 +62,56 @@ function comparedBy(all: StepView): unknown {
     known: impact.known,
   });
   const sides = [old, next].map(({ inputs }) => pick(inputs, names));
-  return Object.keys(more).length === 0 ? sides : [...sides, more];
+  const sources = isOpen(all) ? sourcesOf(all) : [];
+  return [
+    ...sides,
+    ...(Object.keys(more).length === 0 ? [] : [more]),
+    ...(sources.length === 0 ? [] : [sources]),
+  ];
 }
 
 /**
- * Whether a value isn't known yet, so that the preview couldn't find out what the others change. Accepting what may
- * happen then accepts it for these values of the others only.
+ * Whether a value isn't known yet, or the engine couldn't check the resource, so that the preview couldn't find out what
+ * the other values change. Accepting what may happen then accepts it for these values only.
  */
-const isOpen = ({ step, new: next }: StepView): boolean =>
-  changesArguments(step) && hasUnknown(pick(next.inputs, argumentsOf(step.kind)));
+const isOpen = ({ step, impact: { unknown } }: StepView): boolean =>
+  changesArguments(step) && (unknown === undefined || unknown.length > 0);
 
-/** Lists the secret arguments whose values the digest doesn't cover. */
+/**
+ * Collects what the plan gives the resources that values come from, and the resources that theirs come from. A value that
+ * isn't known yet, such as a transformer's ID, stands for all of that.
+ */
+function sourcesOf({ new: next, plan }: StepView): readonly unknown[] {
+  const from = new Map<string, Step>();
+  const follow = ({ sources }: Sides): void => {
+    for (const urn of Object.values(sources).flat()) {
+      const step = plan.steps.find((each) => each.urn === urn && each.new !== undefined);
+      if (step === undefined || from.has(urn) || !changesArguments(step)) continue;
+      from.set(urn, step);
+      if (step.new !== undefined) follow(step.new);
+    }
+  };
+  follow(next);
+  return [...from].map(([urn, step]) => {
+    const { new: given, impact } = viewOf(step, plan);
+    const inputs = step.kind === undefined ? given.inputs : pick(given.inputs, argumentsOf(step.kind));
+    return [urn, inputs, omitAbsent({ known: impact.known, secrets: impact.secrets })];
+  });
+}
+
+/** Lists the arguments whose values the digest doesn't cover, and the plan doesn't show. */
 function untoldOf(all: StepView): readonly string[] {
   const { step, new: next, impact } = all;
-  if (isOpen(all) && impact.known === undefined)
-    return argumentsOf(step.kind).filter((name) => containsSecret(next.inputs[name]));
-  return impact.secrets === undefined ? secretsOf(next, step) : [];
+  const { unknown = [], known, secrets } = impact;
+  if (!isOpen(all)) return secrets === undefined ? secretsOf(next, step) : [];
+  const isHidden = (name: string): boolean =>
+    containsSecret(next.inputs[name]) && (known === undefined || unknown.includes(name));
+  // The plan has only the path of what couldn't be read.
+  const isUnread = (name: string): boolean =>
+    ["file", "directory"].includes(name) &&
+    name in next.inputs &&
+    asNumber(next.inputs["keys"]) === undefined;
+  return argumentsOf(step.kind).filter((name) => isHidden(name) || isUnread(name));
 }
 
 /** Returns the arguments that the program made secret and that can be part of a danger. */

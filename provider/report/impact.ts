@@ -24,7 +24,9 @@ export interface Impact {
   readonly skipped: readonly string[];
   /** A keyed digest of the secret arguments. Undefined if no preview with a credential knew them. */
   readonly secrets?: string | undefined;
-  /** If some arguments aren't known yet: a keyed digest of the others. Undefined without a credential. */
+  /** The arguments that aren't known yet, at least in part. Undefined if the engine couldn't check the resource. */
+  readonly unknown?: readonly string[];
+  /** If there are some: a keyed digest of what is known. Undefined without a credential. */
   readonly known?: string | undefined;
   /** Members of the existing object that no argument sets. */
   readonly unmanaged?: JsonObject | undefined;
@@ -45,8 +47,8 @@ export function impactOf({ kind, op, old, new: next }: Step): Impact {
   const isReplaced = op === "replace" || op === "create-replacement";
   const before = isReplaced ? 0 : (recordIn(kind, old)?.revision ?? 0);
   if (record?.operation !== "check" || record.revision <= before) return NONE;
-  const { seen, skipped = [], secrets, known, unmanaged, members } = record;
-  return { seen: new Set(seen), skipped, secrets, known, unmanaged, members };
+  const { seen, skipped = [], secrets, unknown = [], known, unmanaged, members } = record;
+  return { seen: new Set(seen), skipped, secrets, unknown, known, unmanaged, members };
 }
 
 /** Returns the members of the record that the last update left in the state. */

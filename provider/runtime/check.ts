@@ -190,6 +190,7 @@ class Collected {
     const members: Record<string, unknown> = { ...this.unmanaged.outputs(inputs) };
     const secrets = pick(inputs, namesOfSecrets(inputs));
     const areKnown = Object.keys(secrets).length > 0 && !hasUnknown(secrets);
+    const unknown = argKeys.filter((key) => hasUnknown(inputs[key]));
     const known = pick(inputs, [...argKeys, ...computedInputs.filter(isNoRecord)]);
     for (const each of this.#found) Object.assign(members, typeof each === "function" ? await each() : each);
     const record = omit({
@@ -198,7 +199,8 @@ class Collected {
       seen: [...this.#seen].sort(),
       skipped: this.skipped.length === 0 ? undefined : [...new Set(this.skipped)],
       secrets: areKnown ? host.keyedDigest(secrets) : undefined,
-      known: hasUnknown(pick(inputs, argKeys)) ? host.keyedDigest(known) : undefined,
+      unknown: unknown.length === 0 ? undefined : unknown,
+      known: unknown.length === 0 ? undefined : host.keyedDigest(known),
       ...members,
     });
     return { members, record };

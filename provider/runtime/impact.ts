@@ -43,7 +43,9 @@ export interface ImpactRecord {
   readonly skipped?: readonly string[];
   /** A digest of the arguments that the program made secret, keyed by the credential. */
   readonly secrets?: string;
-  /** If some arguments aren't known yet: a digest of the others, keyed by the credential. */
+  /** The arguments that aren't known yet, at least in part. */
+  readonly unknown?: readonly string[];
+  /** If there are some: a digest of what is known, keyed by the credential. */
   readonly known?: string;
   /** Members of the existing object that no argument sets. */
   readonly unmanaged?: Unmanaged;
@@ -63,6 +65,7 @@ const base = z.object({
   seen: z.array(z.string()).readonly(),
   skipped: z.array(z.string()).readonly().exactOptional(),
   secrets: z.string().exactOptional(),
+  unknown: z.array(z.string()).readonly().exactOptional(),
   known: z.string().exactOptional(),
   unmanaged: z.record(z.string(), z.union([z.boolean(), z.number(), z.string()])).exactOptional(),
 }) satisfies z.ZodType<ImpactRecord>;

@@ -134,6 +134,27 @@ test('adopt: "never" also refuses a key that matches; with "takeOver", the previ
   expect(await stored("b")).toEqual({ b: "mine" });
 });
 
+test("says how many of the keys that it takes over will expire earlier, or become empty", async () => {
+  await writeElsewhere({ a: "1", b: "2", c: "3" });
+  await writeElsewhere({ d: "4" }, { expiration_ttl: 60 });
+  const entries = {
+    a: { value: "1", expirationTtl: 120 },
+    b: { value: "", expirationTtl: 3600 },
+    c: "3",
+    d: { value: "4", expirationTtl: 86_400 },
+  };
+  const takeOver = declare(entries, { adopt: "takeOver" });
+  expect(await preview(takeOver)).toContain(
+    "overwrites them, 2 of them will expire, the first 120 s after the update, 1 of them with an empty value.",
+  );
+  expect(await impact(takeOver)).toMatchObject({
+    overwrites: listed("a", "b", "c", "d"),
+    overwrittenExpire: 2,
+    overwrittenExpiry: "120 s after the update",
+    overwrittenEmptied: 1,
+  });
+});
+
 test("fails the preview of a create if a declared key already exists in the namespace", async () => {
   await writeElsewhere({ b: "theirs" });
   expect(await preview(declare({ a: "1", b: "mine" }))).toMatch(DIFFERS);

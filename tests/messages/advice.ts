@@ -75,7 +75,14 @@ export const ADVICE: readonly (readonly [says: string, doing: Doing])[] = [
   ["To keep it deleted, remove", DELETED],
   ["declare … again with", DELETED],
   ["To keep the change, do nothing", [DRIFT, "without --refresh, an update leaves every change as it is"]],
-  ["To keep the change, update these keys", KEPT],
+  [
+    "run …, which records it",
+    [
+      "tests/rulesets/managed-ruleset-override-drift.test.ts",
+      "is reported once, by the next refresh, and is drift",
+    ],
+  ],
+  ["must have these keys as they are now", KEPT],
   ["To keep the change, …", KEPT],
   ["put this in the program", KEPT],
   ["To keep the changed arguments, …", { untested: "the rest of such a change has no argument" }],

@@ -1,6 +1,8 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { report } from "../../provider/report";
 import type { JsonObject } from "../../provider/basics/json";
-import { apiPerFile } from "../support/bench";
+import { apiPerFile, folderPerFile } from "../support/bench";
 import { Operation, UNKNOWN } from "../support/operation";
 import { stepOf, planJson, read, recorded, shuffled, type MadeStep, created, deleted } from "./plans";
 
@@ -12,6 +14,8 @@ const policy = (name: string, description = name): MadeStep =>
     new: { zoneId: "z", description, action: "log" },
   });
 const digestOf = (...steps: MadeStep[]): string | undefined => report(planJson(...steps), "json").digest;
+const sentencesOf = (...steps: MadeStep[]): string[] =>
+  report(planJson(...steps), "json").dangers.map(({ sentence }) => sentence.toString());
 const under = (urn: string, { oldState }: MadeStep): MadeStep => ({
   op: "delete",
   urn,
@@ -115,6 +119,12 @@ describe("accepting digests", () => {
 
 describe("an accepted danger of a step with a value that isn't known yet", () => {
   const api = apiPerFile();
+  const folder = folderPerFile("acceptance");
+  const fileOf = (count: number): string => {
+    const file = join(folder, `${count}.json`);
+    writeFileSync(file, JSON.stringify(Object.keys(keys(count)).map((key) => ({ key, value: "v" }))));
+    return file;
+  };
   const EXPRESSION = 'http.host eq "shop.example"';
   const keys = (count: number): JsonObject => ({
     ...Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, "v"])),
@@ -165,6 +175,15 @@ describe("an accepted danger of a step with a value that isn't known yet", () =>
       ],
     ],
     [
+      "the end of a file",
+      "KvEntries",
+      () => [
+        entries({ file: fileOf(40) }),
+        entries({ file: fileOf(5), maxOwnDeletes: UNKNOWN }),
+        entries({ file: fileOf(1), maxOwnDeletes: UNKNOWN }),
+      ],
+    ],
+    [
       "another code",
       "LogpushTransformer",
       () => [
@@ -195,5 +214,47 @@ describe("an accepted danger of a step with a value that isn't known yet", () =>
     expect(first).toMatch(/^[0-9a-f]{64}$/);
     expect(await digest(accepted)).toBe(first);
     expect(await digest(other)).not.toBe(first);
+  });
+
+  test("says that it covers any content of a file that couldn't be read", async () => {
+    const before = entries({ file: fileOf(12) });
+    const recorded = await new Operation(api).up("KvEntries", before);
+    const { inputs } = await new Operation(api).preview(
+      "KvEntries",
+      { ...before, defaults: UNKNOWN },
+      recorded,
+    );
+    expect(sentencesOf(stepOf("update", "KvEntries", "one", { old: recorded.inputs, new: inputs }))).toEqual([
+      "may delete keys that it wrote: the preview couldn't compare them with the program; accepting this accepts any value of file that isn't known yet",
+    ]);
+  });
+
+  test("isn't accepted with other code of the new transformer that the job gets", async () => {
+    const before = await new Operation(api).up("LogpushJob", job({}));
+    const { inputs } = await new Operation(api).preview(
+      "LogpushJob",
+      job({ transformerId: UNKNOWN }),
+      before,
+    );
+    const digest = (code: string): string | undefined => {
+      const made = created("LogpushTransformer", "t", transformer(code, "d"));
+      const step = stepOf("update", "LogpushJob", "one", { old: before.inputs, new: inputs });
+      const propertyDependencies = { transformerId: [made.urn] };
+      return digestOf(made, { ...step, newState: { ...step.newState, propertyDependencies } });
+    };
+    const accepted = digest("SELECT RayID FROM http_requests WHERE EdgeResponseStatus >= 100");
+    expect(digest("SELECT RayID FROM http_requests WHERE EdgeResponseStatus >= 100")).toBe(accepted);
+    expect(digest("SELECT RayID FROM http_requests WHERE EdgeResponseStatus >= 999")).not.toBe(accepted);
+  });
+
+  test("says that it covers any secret of a resource that the engine couldn't check", () => {
+    // The provider's own credential isn't known yet: there's nothing that a check adds.
+    const step = stepOf("update", "LogpushJob", "one", {
+      old: { ...job({ destinationConf: "[secret]" }), destinationShown: "https://logs.shop.example/in" },
+      new: job({ destinationConf: "[secret]" }),
+    });
+    expect(sentencesOf(step)).toEqual([
+      "log lines may no longer go to https://logs.shop.example/in: where they go is known after apply; accepting this accepts any value of destinationConf",
+    ]);
   });
 });

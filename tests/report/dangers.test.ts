@@ -308,7 +308,7 @@ describe("a deleted Logpush job", () => {
   test.each(["replace", "create-replacement"])("is a danger if a %s changes its dataset", (op) => {
     const lines = stepOf(op, "LogpushJob", "security", {
       old: job(),
-      new: job({ dataset: "http_requests" }),
+      new: job({ dataset: "http_requests", ...found({}) }),
     });
     const alike = job({ destinationShown: "s3://logs/http?region=eu-west-1", name: "else" });
     const other = kept("LogpushJob", "else", alike);
@@ -325,7 +325,7 @@ describe("a Logpush job's destination", () => {
     ...members,
   });
   const change = (was: Record<string, unknown>, is: Record<string, unknown>): string[] =>
-    sentences("unprotect", stepOf("update", "LogpushJob", "j", { old: was, new: is }));
+    sentences("unprotect", stepOf("update", "LogpushJob", "j", { old: was, new: { ...is, ...found({}) } }));
   const HERE = "r2://logs?account-id=1";
 
   const ELSEWHERE = `log lines go to another destination: ${HERE}`;

@@ -482,6 +482,22 @@ describe("secrets in the drift report", () => {
     },
   );
 
+  test("are drift beside a change that the plan shows", () => {
+    const outputs = { drift: "the destination differs in a part that isn't shown" };
+    const now = { ...job, enabled: false };
+    const found = driftIn(
+      planJson(
+        stepOf("refresh", "LogpushJob", "a", { old: job, new: now }),
+        stepOf("update", "LogpushJob", "a", { old: now, new: job, outputs }),
+      ),
+    );
+    expect(found.resources[0]?.changes.map(({ property }) => property)).toEqual([
+      "enabled",
+      "destinationConf",
+    ]);
+    expect(found.resources[0]?.lost).toContain("destinationConf has changed; the plan hides it");
+  });
+
   test.each(FIXTURES)("are hidden in the report on plan %s", (name) => {
     for (const format of FORMATS) expect(written(planOf(name), format)).not.toMatch(/canary/i);
   });

@@ -39,6 +39,22 @@ describe("a rule that moves in the same plan as another rule with an exception",
   test.each<[string, string[], MadeStep[]]>([
     ["behind a new rule, which goes last", [SKIPPED], [added(skipsAll), moved(owasp, "last")]],
     [
+      "behind a new rule that its position names",
+      [
+        SKIPPED,
+        'moved: OWASP may move, because the rule that its position names moves or gets another ref, so exceptions may apply to more rules: position {"after":"managed"}',
+      ],
+      [added(skipsAll), moved(owasp, { after: "managed" })],
+    ],
+    [
+      "behind a new rule whose ref isn't known yet",
+      [
+        SKIPPED,
+        `moved: OWASP may move, so exceptions may apply to more rules: position – → ${JSON.stringify('{"after":"known after apply"}')}`,
+      ],
+      [added(skipsAll), changed(TYPE, "moved", owasp, { ...owasp, position: { after: UNKNOWN } })],
+    ],
+    [
       "between two rules, and the other one to before the first of them",
       [SKIPPED],
       [

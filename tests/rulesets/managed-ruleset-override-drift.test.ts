@@ -345,7 +345,7 @@ describe("a skip rule that someone puts in front of the deployment", () => {
       lost: warning('the whole ruleset for http.host eq "a.example"'),
       gained: [],
       update: "pulumi up --refresh records it and leaves the rule in place",
-      keep: { how: "To keep the change, do nothing", code: [] },
+      keep: { how: "To keep the change, run pulumi up --refresh, which records it", code: [] },
     });
     expect(first.refreshed.inputs).toEqual(refreshedInputs(recorded));
     await bench.expectNoChanges(plain, first.refreshed);

@@ -19,8 +19,8 @@ export interface Drifted extends Refreshed {
   readonly kind: string;
   /** The arguments that differ. Empty if the object was deleted. */
   readonly names: readonly string[];
-  /** Whether the difference is in a secret, which the plan doesn't show. */
-  readonly isHidden: boolean;
+  /** Those of them that differ in a secret, which the plan doesn't show. */
+  readonly hidden: readonly string[];
 }
 
 /** Returns what was changed manually. Undefined if nothing was. */
@@ -28,15 +28,15 @@ export function driftedOf(refreshed: Refreshed): Drifted | undefined {
   const { step, recorded, now } = refreshed;
   const { kind } = step;
   if (kind === undefined) return undefined;
-  if (now === undefined) return { ...refreshed, kind, names: [], isHidden: false };
+  if (now === undefined) return { ...refreshed, kind, names: [], hidden: [] };
   const names = [
     ...propertiesOf(kind).filter((name) => !sameJson(valueOf(recorded, name), valueOf(now, name))),
     ...(skippedByOthers(refreshed).length === 0 ? [] : [OTHER_SKIPS]),
     ...(prunedIn(refreshed) === undefined ? [] : [PRUNES]),
   ];
-  if (names.length > 0) return isArrived(now) ? undefined : { ...refreshed, kind, names, isHidden: false };
-  const secrets = hiddenChanges(refreshed, kind);
-  return secrets.length === 0 ? undefined : { ...refreshed, kind, names: secrets, isHidden: true };
+  const hidden = hiddenChanges(refreshed, kind).filter((name) => !names.includes(name));
+  const isDrift = names.length > 0 ? !isArrived(now) : hidden.length > 0;
+  return isDrift ? { ...refreshed, kind, names: [...names, ...hidden], hidden } : undefined;
 }
 
 /** The name of the property in which a refresh describes drift that no argument shows. */

@@ -19,10 +19,10 @@ import type { DriftChange, DriftedResource } from "./model";
 
 /** Lists the manual changes, property by property, each with the program's value if the program changed too. */
 export function changesOf(drifted: Drifted): readonly DriftChange[] {
-  const { kind, recorded, now, next, names, isHidden } = drifted;
+  const { kind, recorded, now, next, names, hidden } = drifted;
   if (now === undefined) return [];
   return names.flatMap((name): readonly DriftChange[] => {
-    if (isHidden) {
+    if (hidden.includes(name)) {
       const changed = words(`[secret], which ${hasChanged(now)}`);
       return [{ property: name, before: cell(recorded.inputs[name]), now: changed }];
     }
@@ -77,9 +77,9 @@ const sourceOf = ({ inputs }: Sides): string =>
  * doesn't show.
  */
 export function furtherLosses(drifted: Drifted): readonly Phrase[] {
-  const { kind, recorded, now, isHidden, names } = drifted;
-  if (isHidden && now !== undefined)
-    return names.map((name) => say`${value(name)} ${words(hasChanged(now))}; the plan hides it`);
+  const { kind, recorded, now, hidden, names } = drifted;
+  if (hidden.length > 0 && now !== undefined)
+    return hidden.map((name) => say`${value(name)} ${words(hasChanged(now))}; the plan hides it`);
   if (kind === "WafMigration") {
     // The refresh records a step that this program sent as reached.
     const isOwn = asObject(asList(now?.outputs["history"]).at(-1))["event"] === "reached";
@@ -133,7 +133,7 @@ export const UNDO = nameOf("pulumi up --refresh");
 
 /** Returns what `pulumi up --refresh` does about the change, and how to keep the change. */
 export function outcomeOf(drifted: Drifted, changes: readonly DriftChange[]): Outcome {
-  const { kind, step, now, next, recorded, isHidden, names } = drifted;
+  const { kind, step, now, next, recorded, hidden, names } = drifted;
   const full = nameOf(`${kind} ${step.name}`);
   const outcome = (update: string, keep: Outcome["keep"] = { how: DO_NOTHING, code: [] }): Outcome => ({
     update: say`${UNDO} ${words(update)}`,
@@ -147,7 +147,11 @@ export function outcomeOf(drifted: Drifted, changes: readonly DriftChange[]): Ou
   }
   if (next === undefined) return outcome("changes nothing");
   const isOfOthers = names.every((name) => name === OTHER_SKIPS);
-  if (isOfOthers && next.op !== "delete") return outcome("records it and leaves the rule in place");
+  if (isOfOthers && next.op !== "delete")
+    return outcome("records it and leaves the rule in place", {
+      how: say`To keep the change, run ${UNDO}, which records it`,
+      code: [],
+    });
   if (names.every((name) => name === UNMANAGED))
     return outcome(
       "leaves it as it is, because no argument of this version sets it",
@@ -182,7 +186,7 @@ export function outcomeOf(drifted: Drifted, changes: readonly DriftChange[]): Ou
       const writes = kind !== "KvEntries" || !names.includes(DRIFT) ? [] : ["writes these keys again"];
       const all = names.includes(PRUNES) ? [...writes, "deletes the keys that others wrote"] : writes;
       if (all.length > 0) return outcome(all.join(", and "), keep);
-      const isPlain = !isHidden && changes.every(({ planned }) => planned === undefined);
+      const isPlain = hidden.length === 0 && changes.every(({ planned }) => planned === undefined);
       const rest = isPlain ? "undoes the change" : "writes the program's values";
       const left = leftAlone(drifted, next.new);
       return left.length === 0
@@ -199,10 +203,10 @@ export function outcomeOf(drifted: Drifted, changes: readonly DriftChange[]): Ou
 }
 
 /** Says which of the changes an update leaves as they are. */
-function leftAlone({ names, now, isHidden }: Drifted, program: Sides | undefined): readonly string[] {
+function leftAlone({ names, now, hidden }: Drifted, program: Sides | undefined): readonly string[] {
   const ignored = names.filter(
     (name) =>
-      !isHidden &&
+      !hidden.includes(name) &&
       !NO_ARGUMENT.includes(name) &&
       program !== undefined &&
       now !== undefined &&

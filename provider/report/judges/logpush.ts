@@ -3,7 +3,7 @@ import { filterMeaning } from "../../logpush/filter-text";
 import { fieldsInTemplate } from "../../logpush/output-options";
 import { passesAtLeast } from "../../logpush/filter-compare";
 import { sameJson } from "../../basics/json";
-import { hasUnknown } from "../../runtime/engine-values";
+import { hasUnknown, UNKNOWN } from "../../runtime/engine-values";
 import { say, someOf, value, words, type Phrase } from "../phrase";
 import { asObject, cell, asNumber, asText, counted } from "../values";
 import {
@@ -114,7 +114,8 @@ const otherDestination = whileActing(
   const moved = after.inputs["destinationMoved"]; // A digest, true if it's too easy to guess, or unknown.
   const isSame = sameJson(before.inputs["destinationShown"], after.inputs["destinationShown"]);
   if (moved === undefined && isSame) return [];
-  if (hasUnknown(after.inputs["destinationShown"]))
+  // The engine doesn't check a resource whose provider's settings aren't known yet, so it has no `destinationShown`.
+  if (hasUnknown(after.inputs["destinationShown"] ?? UNKNOWN))
     return [say`log lines may no longer go to ${destinationOf(before)}: where they go is known after apply`];
   if (!isSame)
     return [say`log lines go to another destination: ${destinationOf(before)} → ${destinationOf(after)}`];
@@ -216,7 +217,7 @@ export const transformer = judgesFor(
         ? []
         : [say`the transformer ${cell(before.inputs["name"], 60)} is deleted: no job can use it anymore`],
     code: whileActing(() => true)((before, after) => {
-      const [was, is] = [before, after].map(({ inputs }) => inputs["codeDigest"]);
+      const [was, is = UNKNOWN] = [before, after].map(({ inputs }) => inputs["codeDigest"]);
       return isUnchanged(was, is)
         ? []
         : [

@@ -278,15 +278,15 @@ export const managed = judgesFor(traits, COMPARISONS, {
     const moved = own?.place === "stays" ? [] : movedPosition(change);
     const alone = moved.length > 0 ? moved : again;
     if (own === undefined || before === undefined || after === undefined) return alone;
-    if (own.place === "open" && own.isCompared)
-      return alone.length > 0
-        ? alone
-        : [
+    const mayMove =
+      own.place === "open" && own.isCompared && alone.length === 0
+        ? [
             say`${nameOf(after)} may move, because the rule that its position names moves or gets another ref, so exceptions may apply to more rules: position ${cell(after.inputs["position"])}`,
-          ];
+          ]
+        : alone;
     return mayRun(before) && mayAct(after)
-      ? [...alone, ...newlySkipped(own, all), ...skippedAnew(own, before, all)]
-      : alone;
+      ? [...mayMove, ...newlySkipped(own, all), ...skippedAnew(own, before, all)]
+      : mayMove;
   },
 });
 

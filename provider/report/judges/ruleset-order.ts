@@ -93,8 +93,8 @@ function isRenamed(was: unknown, is: unknown, all: readonly StepView[]): boolean
 const changesRef = ({ step, old, new: next }: StepView): boolean =>
   step.op === "update" && !isUnchanged(old.inputs["ref"], next.inputs["ref"]);
 
-const positionOf = ({ inputs }: Side): Position | undefined =>
-  positionShape.safeParse(inputs["position"]).data;
+const positionOf = ({ inputs: { position } }: Side): Position | undefined =>
+  isHidden(position) ? undefined : positionShape.safeParse(position).data;
 
 const sidesOf = ({ step }: StepView): readonly Side[] =>
   [step.old, step.new].filter((side) => side !== undefined);
@@ -173,6 +173,7 @@ function isAhead(own: Deployment, other: Deployment): boolean {
   const [one, two] = [own.place, other.place];
   if (one === "open" || two === "open") return false;
   if (one === "first") return two !== "first";
+  if (typeof one === "object" && "after" in one && isNamedIn(one, [other.after])) return false;
   if (two === "last") return one !== "last";
   if (typeof one !== "object" || !("before" in one)) return false;
   if (two === "stays") return isNamedIn(one, [other.after]);

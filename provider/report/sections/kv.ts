@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { joined, say, value, valuesOf, words, type Phrase } from "../phrase";
-import { entriesRecord, summaryOf } from "../../kv/impact";
+import { entriesRecord, overwrittenLoss, summaryOf } from "../../kv/impact";
 import { formatNumber } from "../../limits/workers";
 import { escapeInvisible } from "../../basics/printable";
 import type { Listed } from "../../runtime/impact";
@@ -79,7 +79,9 @@ export function pruned(all: Pick<StepView, "impact" | "new">): Phrase | undefine
 
 /** Says which existing keys `adopt: "takeOver"` overwrites. Undefined if there are none. */
 export function overwritten(all: StepView): Phrase | undefined {
-  return namedKeys(entriesImpact(all).overwrites, "existing key", (keys) => say`${keys} will be overwritten`);
+  const found = entriesImpact(all);
+  const loss = words(overwrittenLoss(found));
+  return namedKeys(found.overwrites, "existing key", (keys) => say`${keys} will be overwritten${loss}`);
 }
 
 /** Says which existing keys match the program. Undefined if there are none. */
