@@ -107,7 +107,13 @@ it("output types keep literal types and undefined", () => {
   };
   expect(typeOf("KvNamespace", "title")).toBe("Output<string>");
   expect(typeOf("KvNamespace", "adopt")).toBe("Output<Adopt | undefined>");
-  expect(typeOf("PageShieldPolicy", "action")).toBe('Output<"log" | "allow" | "add_reporting_directives">');
+  // The compiler prints a union in the order in which it met the members.
+  expect(typeOf("PageShieldPolicy", "action").match(/\w+/g)?.sort()).toEqual([
+    "Output",
+    "add_reporting_directives",
+    "allow",
+    "log",
+  ]);
   expect(typeOf("LogpushJob", "outputOptions")).toBe("Output<OutputOptions | undefined>");
   expect(typeOf("LogpushJobArgs", "frequency")).toBe('Input<LiteralUnion<"high" | "low">> | undefined');
 });
