@@ -114,6 +114,7 @@ const COMMANDS: Readonly<Record<string, readonly unknown[]>> = {
       expect.stringMatching(/^export CLOUDFLARE_ACCOUNT_ID=/),
     ],
   ],
+  "docs/guides/many-zones.md": [[expect.stringMatching(/^pulumi state move --source .* --dest /)]], // tests/engine/move
   "docs/guides/pipelines.md": [REPORT, DRIFT],
   "docs/guides/rules-logs-kv.md": [
     [expect.stringMatching(/^edgeguard filter '/)],
