@@ -31,7 +31,7 @@ import { refusal } from "../runtime/program";
 import { defineResource } from "../runtime/resource";
 import { trimEnd } from "../basics/printable";
 import { isJsonObject, omitAbsent, pick } from "../basics/json";
-import { hasUnknown, UNKNOWN } from "../runtime/engine-values";
+import { UNKNOWN } from "../runtime/engine-values";
 import type { Unmanaged } from "../runtime/unmanaged";
 
 const computed = z.object({
@@ -58,9 +58,8 @@ export const logpushJob = defineResource({
   computed,
   computedInputs: ["destinationShown", "destinationMoved", "allFields", "adopted"],
   pending: ({ inputs, olds }) => [
-    ...(DERIVED_FROM.some((name) => hasUnknown(inputs[name]))
-      ? ["destinationShown", ...("destinationConf" in olds ? ["destinationMoved"] : [])]
-      : []),
+    "destinationShown",
+    ...("destinationConf" in olds && !("destinationShown" in inputs) ? ["destinationMoved"] : []),
     ...(mayMeanAllFields(inputs["outputOptions"]) ? ["allFields"] : []),
   ],
   // The create or update that the token was issued for consumes it.

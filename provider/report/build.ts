@@ -17,7 +17,7 @@ import {
 } from "./model";
 import { joined, name as nameOf, say, value, words, type Phrase } from "./phrase";
 import type { Operation, Plan, Refreshed, Step } from "./plan";
-import { commonBlocks, heirOf, textBlock, viewOf } from "./sections/section";
+import { commonBlocks, isDeleted, textBlock, viewOf } from "./sections/section";
 import { sectionWriterOf } from "./sections/writers";
 import { applying, compareText } from "../basics/words";
 import { hasUnknown } from "../runtime/engine-values";
@@ -103,7 +103,7 @@ function sectionOf(step: Step, plan: Plan): Section {
   const writer = sectionWriterOf(kind);
   const all = viewOf(step, plan);
   const general = commonBlocks(all);
-  const isUntouched = op === "same" || heirOf(all) !== undefined;
+  const isUntouched = op === "same" || (isDeleted(step) && all.old.retained);
   const blocks = isUntouched ? general : [...general, ...writer.blocks(all)];
   const summary = writer.summary(all);
   const unseen = op === "update" && blocks.length === 0 && !/^\+\d/.test(summary.toString());

@@ -14,8 +14,6 @@ import type { CategoryOverride, ManagedRuleset, Overrides, RuleOverride } from "
 export interface RunningRuleset {
   readonly managed: Pick<ManagedRuleset, "id" | "name" | "version" | "rules">;
   readonly overrides: Overrides;
-  /** Whether the deployment is enabled. By default, it is. */
-  readonly enabled?: boolean | undefined;
 }
 
 /** The actions, ranked from weakest to strongest. An action that isn't listed can't be ranked. */
@@ -68,10 +66,7 @@ export function compareEffects(before: RunningRuleset, after: RunningRuleset): O
   const thresholds = { weaker: [] as string[], stronger: [] as string[] };
   const changes: string[] = [];
   for (const [one, other] of pairRules(before, after)) {
-    const [from, to] = [
-      before.enabled === false ? "off" : effectOf(one),
-      after.enabled === false ? "off" : effectOf(other),
-    ];
+    const [from, to] = [effectOf(one), effectOf(other)];
     // Versions of a ruleset have different rules.
     if (from !== to)
       (isWeaker(from, to) ? weaker : stronger).push(`${from} → ${other === undefined ? "removed" : to}`);
@@ -124,8 +119,7 @@ export function compareDeclared(before: Overrides, after: Overrides): readonly s
   for (const id of new Set([...Object.keys(before.rules), ...Object.keys(after.rules)])) {
     const [was, is] = [before.rules[id], after.rules[id]];
     // What a rule that's off would do doesn't matter. A rule of a tag that's off may be on.
-    if (was?.enabled !== false)
-      compare(`rule ${id}`, was, is?.enabled === false ? { ...was, enabled: false } : is);
+    compare(`rule ${id}`, was, is?.enabled === false ? { ...was, enabled: false } : is);
   }
   return lines;
 }

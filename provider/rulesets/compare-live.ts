@@ -40,16 +40,14 @@ export async function compareLive(ctx: Context, compared: LiveComparison): Promi
   const { args, olds, existing, found, prepared } = compared;
   const now = await runningRuleset(ctx, compared);
   if (now === undefined) return omitAbsent({ inFront: rulesInFront(ctx, compared) });
-  const wasEnabled = (existing?.rule ?? olds)?.enabled;
-  const { weaker, stronger, digest } = compareEffects(
-    { ...now, enabled: wasEnabled },
-    { ...prepared, enabled: args.enabled },
-  );
+  const isOn = (existing?.rule ?? olds)?.enabled === true;
+  const applied = (ruleset: RunningRuleset, acts: boolean): RunningRuleset =>
+    acts ? ruleset : { ...ruleset, overrides: { enabled: false, categories: [], rules: {} } };
+  const { weaker, stronger, digest } = compareEffects(applied(now, isOn), applied(prepared, args.enabled));
   const isHidden = OVERRIDING.some((argument) => ctx.isSecret(argument));
   const shown = (lines: readonly string[]): readonly string[] =>
     isHidden && lines.length > 0 ? ["what secret arguments change"] : lines;
   const course = courseOf(compared);
-  const runs = args.enabled && wasEnabled === true;
   return omitAbsent({
     compared: omitAbsent({
       weaker: shown(weaker),
@@ -63,7 +61,7 @@ export async function compareLive(ctx: Context, compared: LiveComparison): Promi
     }),
     // Events are read by zone.
     traffic:
-      runs && !isHidden && args.zoneId !== undefined
+      args.enabled && isOn && !isHidden && args.zoneId !== undefined
         ? await trafficOf(ctx, args.zoneId, { before: now, after: prepared, found })
         : undefined,
   });

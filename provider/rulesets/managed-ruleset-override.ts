@@ -431,10 +431,7 @@ export const managedRulesetOverride = defineResource({
       known: { ...state.known, sharedTags: facts.sharedTagsAmong(tagsOf(state)) },
     };
     const isReadable = managed !== undefined && deploys !== undefined && incomparable(managed) === undefined;
-    const { rulesByName } = expansionIn({ ...state });
-    const expansion = isReadable
-      ? omitAbsent({ ...expand(managed, now, deploys.overrides), rulesByName })
-      : undefined;
+    const expansion = isReadable ? expand(managed, now, deploys.overrides) : undefined;
     const isSame = sameJson(pick(now, OVERRIDING), pick(state, OVERRIDING));
     // Recorded unchanged, even if no program may declare it. Properties without a value are left out.
     return { ...now, ...(isSame ? {} : { expansion }) } as unknown as OverrideState;

@@ -745,6 +745,23 @@ describe("the preview", () => {
     expect(digests.size).toBe(3);
   });
 
+  test("shows what acts: the rules of a deployment only while it's enabled", async () => {
+    const compared = async (before: object, after: object): Promise<unknown> => {
+      const recorded = await bench.up(bench.declareManaged({ ...before }));
+      const { inputs } = await bench.preview(bench.declareManaged({ ...after }), recorded);
+      await bench.destroy(recorded);
+      const { weaker, stronger } = (inputs["impact"] as { readonly compared: Record<string, unknown> })
+        .compared;
+      return { weaker, stronger };
+    };
+    const log = { action: "log" };
+    const off = { enabled: false };
+    const acting = ["95 rules block → off", "7 rules managed_challenge → off"];
+    expect(await compared({}, { ...log, ...off })).toEqual({ weaker: acting, stronger: [] });
+    expect(await compared(off, log)).toEqual({ weaker: [], stronger: ["102 rules off → log"] });
+    expect(await compared(off, { ...log, ...off })).toEqual({ weaker: [], stronger: [] });
+  });
+
   test("shows no effects without credentials, and that alone isn't a change", async () => {
     const declared = bench.declare({ owasp: { paranoiaLevel: 2 } });
     const fork = bench.operation({ config: { "edgeguard:apiToken": "" } });

@@ -1,15 +1,20 @@
 import { sameJson } from "../../basics/json";
 import { PLAIN } from "../../runtime/settings";
 import { PROVIDER_TYPES } from "../../runtime/type-tokens";
-import { joined, say, value, words } from "../phrase";
-import { heirOf, isDeleted, isReplaced, unknownPlaces, type StepView } from "../sections/section";
+import { joined, say, value, words, type Phrase } from "../phrase";
+import { isDeleted, isReplaced, unknownPlaces } from "../sections/section";
 import { cell } from "../values";
-import type { Judge } from "./sides";
+import type { Judge, Side } from "./sides";
 
-/** Finds resources of any provider that the plan replaces or deletes, and ours that the update may replace. */
+/** Finds resources of any provider that the plan replaces or deletes, ours that the update may replace, and another API. */
 export const general: Judge = (all) => {
   const { step, old } = all;
-  if (PROVIDER_TYPES.includes(step.type)) return otherApi(all);
+  if (PROVIDER_TYPES.includes(step.type)) {
+    const [from, to] = [apiOf(old), apiOf(all.new)];
+    return isDeleted(step) || sameJson(from, to)
+      ? []
+      : [["unprotect", say`sends its credential and all requests to another API: ${from} → ${to}`]];
+  }
   if (!step.custom) return []; // A component only groups other resources.
   const open = unknownPlaces(all);
   if (open.length > 0)
@@ -21,16 +26,10 @@ export const general: Judge = (all) => {
         : say` because of ${joined(step.replaceReasons.map(value))}`;
     return [["replace", say`is replaced${why}`]];
   }
-  if (!isDeleted(step) || old.retained || heirOf(all) !== undefined) return [];
+  if (!isDeleted(step) || old.retained) return [];
   return [["delete", words("is deleted")]];
 };
 
-/** Finds a provider that sends its credential, and the requests of its resources, to another API than before. */
-const otherApi = ({ step, old, new: next }: StepView): ReturnType<Judge> => {
-  const [was, is] = [old, next].map(
-    ({ inputs }) => inputs["edgeguard:baseUrl"] ?? inputs["baseUrl"] ?? PLAIN.baseUrl.initial,
-  );
-  if (isDeleted(step) || sameJson(was, is)) return [];
-  const [from, to] = [cell(was, 4_096), cell(is, 4_096)];
-  return [["unprotect", say`sends its credential and all requests to another API: ${from} → ${to}`]];
-};
+/** Returns the API that gets a provider's credential and all requests of its resources. */
+const apiOf = ({ inputs }: Side): Phrase =>
+  cell(inputs["edgeguard:baseUrl"] ?? inputs["baseUrl"] ?? PLAIN.baseUrl.initial, 4_096);

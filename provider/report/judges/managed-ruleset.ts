@@ -9,7 +9,7 @@ import { mergeRuleIds, recordedRuleIds, sameMeanings } from "../../rulesets/reso
 import { byRuleId, byRuleName, type RuleIds } from "../../rulesets/rule-names";
 import { entryPoint, type Overrides } from "../../rulesets/wire";
 import { hasUnknown } from "../../runtime/engine-values";
-import { isJsonObject, omitAbsent, pick, sameJson } from "../../basics/json";
+import { omitAbsent, pick, sameJson, type JsonObject } from "../../basics/json";
 import { ADOPTED } from "../../runtime/adopted";
 import { joined, say, someOf, words, type Phrase } from "../phrase";
 import type { Plan } from "../plan";
@@ -17,15 +17,7 @@ import { isDeleted, mayDeleteFirst, NOTHING, oncePerPlan, viewOf } from "../sect
 import { modeOf, nameOf, skipWords } from "../sections/managed-ruleset";
 import { asObject, cell, asList, asText, formatValue } from "../values";
 import { selectsNoLess, selectsNothing } from "./requests";
-import {
-  exceptionsOf,
-  mayAct,
-  mayReach,
-  mayRun,
-  ownId,
-  skipsNoMoreRequests,
-  type Exception,
-} from "./ruleset-facts";
+import { exceptionsOf, mayAct, mayReach, mayRun, ownId, skipsNoMoreRequests } from "./ruleset-facts";
 import { deploymentOf, deploymentsAfter, newlySkipped, skippedAnew } from "./ruleset-order";
 import {
   changesOf,
@@ -179,9 +171,6 @@ const createdAgain = whileEnabled((_, after, change) => {
   return lines.map((line) => say`${nameOf(after)} may be deleted and created again: ${words(line)}`);
 });
 
-/** What an exception skips. */
-const SKIPPED = ["expression", "skip"];
-
 /** Finds exceptions that skip more rules, in their own ruleset or in later ones, which other programs may have. */
 const moreExceptions: Comparison = (change) => {
   const { before, after } = change;
@@ -193,12 +182,10 @@ const moreExceptions: Comparison = (change) => {
   // A new rule goes last, unless its position says otherwise.
   const position = after.inputs["position"];
   const isLast = before === undefined && (position === undefined || position === "last");
-  const withIds = (ruleIds: RuleIds): Side => ({ ...after, inputs: { ...after.inputs, ruleIds } });
+  const outputs = { ...before?.outputs, ...after.outputs };
+  const withIds = (ruleIds: RuleIds): Side => ({ inputs: { ...after.inputs, ruleIds }, outputs });
   const [oldIds, nextIds] = idsOfBoth(before, after);
   const [old, next] = [withIds(oldIds), withIds(nextIds)];
-  const wider = { ...next, outputs: { ...before?.outputs, ...after.outputs } };
-  const remains = (known: Exception): boolean =>
-    exceptionsOf(after).some((one) => sameJson(pick(one, SKIPPED), pick(known, SKIPPED)));
   // What a preview saw behind the rule, together with the rule itself.
   const reachable = comparedIn(change, "behind")?.map((id): Side => ({
     inputs: { ruleset: { id } },
@@ -210,16 +197,13 @@ const moreExceptions: Comparison = (change) => {
     .filter((one) => reachable?.some((other) => mayReach(one, after, other)) !== false)
     .filter((one) => !exceptionsOf(before).some((known) => skipsNoMoreRequests([one, next], [known, old])))
     .map((one) => {
-      const narrower = exceptionsOf(before).find(
-        (known) => !remains(known) && skipsNoMoreRequests([known, old], [one, wider]),
-      );
-      return narrower === undefined
-        ? say`${nameOf(after)} gets an exception: ${skips(one)}`
-        : say`${nameOf(after)} widens an exception: ${skips(narrower)} → ${skips(one)}`;
+      const was = exceptionsOf(before).find((known) => skipsNoMoreRequests([known, old], [one, next]));
+      const how = was === undefined ? words("gets an exception:") : say`widens an exception: ${skips(was)} →`;
+      return say`${nameOf(after)} ${how} ${skips(one)}`;
     });
 };
 
-const skips = ({ expression, skip }: Exception): Phrase =>
+const skips = ({ expression, skip }: JsonObject): Phrase =>
   say`${cell(expression, 300)} skips ${skipWords(skip)}`;
 
 /**
@@ -326,8 +310,7 @@ function asFound(old: Side): Side {
 
 const alwaysActs = (side: Side): boolean => mayAct(side) && !isHidden(side.inputs["enabled"]);
 
-const levelOf = ({ inputs: { owasp } }: Side): unknown =>
-  isJsonObject(owasp) ? owasp["paranoiaLevel"] : owasp;
+const levelOf = ({ inputs: { owasp } }: Side): unknown => asObject(owasp)["paranoiaLevel"] ?? owasp;
 
 const formatOptional = (given: unknown): string =>
   given === undefined ? "not set" : cell(given, 80).toString();

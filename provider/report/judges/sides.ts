@@ -3,15 +3,7 @@ import { sameJson, type JsonObject } from "../../basics/json";
 import type { DangerKind, JudgedGate } from "../model";
 import type { Phrase } from "../phrase";
 import type { Step } from "../plan";
-import {
-  adoptedBy,
-  heirOf,
-  isDeleted,
-  isNew,
-  isReplaced,
-  othersOf,
-  type StepView,
-} from "../sections/section";
+import { adoptedBy, isDeleted, isNew, isReplaced, othersOf, type StepView } from "../sections/section";
 import { containsSecret } from "../values";
 
 /** An object's arguments and outputs, either before or after the update. */
@@ -121,7 +113,7 @@ export function changesOf(
     after: sideAfterDelete(all, traits, comparisons),
     found: {},
   });
-  if (isDeleted(step)) return heirOf(all) === undefined ? [going()] : []; // The create compares them.
+  if (isDeleted(step)) return [going()];
   const change: Change = { before: old, after: next, found: all.impact.members };
   if (!isReplaced(all)) return [change];
   const isSame = traits.scope.every((name) => sameJson(old.inputs[name], next.inputs[name]));

@@ -43,7 +43,7 @@ export function viewOf(step: Step, plan: Plan): StepView {
   const { old = NOTHING, new: next = NOTHING } = step;
   return {
     step,
-    old,
+    old: heirOf(step, plan) === undefined ? old : { ...old, retained: true },
     new: next,
     before: isNew(step) ? (adoptedBy({ old, new: next }) ?? NOTHING) : old,
     impact: impactOf(step),
@@ -64,25 +64,19 @@ export function adoptedBy({ old, new: { inputs } }: Pick<StepView, "old" | "new"
 }
 
 /** Returns the ID of the existing object that a create adopts: the word after the kind of object. */
-const adoptedId = ({ inputs }: Sides): string | undefined =>
+const adoptedId = ({ inputs }: Sides = NOTHING): string | undefined =>
   asText(asObject(inputs[ADOPTED])["object"])?.split(" ")[1];
 
 const lastOfId = ({ id }: Sides): string => String(id).replace(/^.*\//, "");
 
 /** Finds the new resource that adopts this deleted one's object, which the update then leaves in place. */
-export function heirOf({ step, old, plan }: StepView): Step | undefined {
-  return step.op === "delete" ? heirs(plan).get(`${step.kind} ${lastOfId(old)}`) : undefined;
+function heirOf({ op, kind, old = NOTHING }: Step, plan: Plan): Step | undefined {
+  if (op !== "delete") return undefined;
+  return adopting(plan).find((each) => each.kind === kind && adoptedId(each.new) === lastOfId(old));
 }
 
-const heirs = oncePerPlan(
-  ({ steps }) =>
-    new Map(
-      steps.flatMap((step) =>
-        step.op === "create" && step.new !== undefined
-          ? [[`${step.kind} ${adoptedId(step.new)}`, step] as const]
-          : [],
-      ),
-    ),
+const adopting = oncePerPlan(({ steps }) =>
+  steps.filter(({ op, new: next }) => op === "create" && next?.inputs[ADOPTED] !== undefined),
 );
 
 /** Whether the step has no earlier object to compare with. */
@@ -266,20 +260,20 @@ export function commonBlocks(all: StepView): readonly Block[] {
   const names =
     found === undefined || found === "gone" ? [] : found.filter((name) => !DERIVED.includes(name));
   const isProtectChanged = step.old !== undefined && step.new !== undefined && old.protect !== next.protect;
-  const heir = heirOf(all);
+  const heir = heirOf(step, all.plan);
   const lines: readonly (Phrase | string | false)[] = [
     isReplaced(all) &&
       replaceReasons.length > 0 &&
       say`Replaced because of ${joined(replaceReasons.map(value))}.`,
-    heir !== undefined &&
-      say`${nameOf(`${heir.kind} ${heir.name}`)} adopts the object, so the update doesn't delete it.`,
     found === "gone" && "Deleted outside the program, so the update creates it again.",
     step.op !== "same" && names.length > 0 && say`Changed outside the program: ${joined(names.map(value))}.`,
     isProtectChanged &&
       (next.protect ? "Protected from deletion from now on." : "No longer protected from deletion."),
     (isDeleted(step) || isReplaced(all)) &&
       old.retained &&
-      "The existing object is left in place (retainOnDelete).",
+      (heir === undefined
+        ? "The existing object is left in place (retainOnDelete)."
+        : say`${nameOf(`${heir.kind} ${heir.name}`)} adopts the object, so the update doesn't delete it.`),
   ];
   const [replaced = [], ...others] = lines.map((line) => (line === false ? [] : [textBlock(line)]));
   return [...replaced, ...adoption(all), ...others.flat()];
