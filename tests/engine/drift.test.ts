@@ -137,7 +137,9 @@ describe.each(surfaces())("on $name, the drift report's advice works:", (surface
     await project.age(120);
     await changeEverything(api, declared);
     const { KvEntries, ...others } = Object.fromEntries(drifted.map(({ kind, keep }) => [kind, keep]));
-    expect(KvEntries?.how.toString()).toBe("To keep the change, the program's entries must have these keys as they are now");
+    expect(KvEntries?.how.toString()).toBe(
+      "To keep the change, the program's entries must have these keys as they are now",
+    );
     const kept = Object.entries(others).map(([kind, { how, code }]): [string, readonly string[]] => {
       expect(how.toString()).toBe("To keep the change, put this in the program");
       return [kind, code];
