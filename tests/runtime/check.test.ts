@@ -1,6 +1,7 @@
 import { type LocalApi, startLocalApi } from "edgeguard-local";
 import type { z } from "zod";
 import { omit } from "../../provider/basics/json";
+import { hasUnknown } from "../../provider/runtime/engine-values";
 import { checkInputs } from "../../provider/runtime/inputs";
 import { failureText } from "../../provider/runtime/resource-type";
 import { Operation, sent, UNKNOWN } from "../support/operation";
@@ -158,6 +159,9 @@ describe("in a preview", () => {
           /^(zoneId|destinationConf|outputOptions|title|file|entries|namespaceId|action).*known yet$/,
         ),
       ],
+      unknown: expect.arrayContaining(
+        Object.keys(given).filter((name) => hasUnknown(given[name])),
+      ) as string[],
       known: expect.stringMatching(/^[0-9a-f]+$/) as string,
     });
     const saved = await new Operation(api).check(type, { ...given, ...plan });
