@@ -2,6 +2,7 @@ const { availableParallelism } = require("node:os");
 
 /** What a user does first, and whole tools on whole programs, take minutes: `npm run test:use` has them, a stage of .ci/run, and the long run. */
 const USE = [
+  "/tests/cli/(kv-long-work|report|rollout)",
   "/tests/readme/own-project",
   "/tests/readme/demo",
   "/tests/matrix/without-registry",
@@ -62,8 +63,8 @@ module.exports = {
   testSequencer: "<rootDir>/tests/support/longest-first.js",
   // A guard against a test that hangs, not a measure: a busy machine takes many times as long as a quiet one.
   testTimeout: 180_000,
-  // Many tests wait, for a Retry-After or for a process they started: one worker more than there are cores keeps these busy.
+  // Many tests wait, for a Retry-After or for a process they started: two workers more than there are cores keep these busy.
   // What a file leaves on the heap makes garbage collection slower for the next ones: a new worker is cheaper.
   workerIdleMemoryLimit: "500MB",
-  maxWorkers: Math.max(2, availableParallelism() + 1),
+  maxWorkers: availableParallelism() + 2,
 };

@@ -15,6 +15,6 @@ export default function announce(): void {
     );
   if (!LONG && process.env["EDGEGUARD_TEST"] === undefined)
     console.log(
-      "Not in this run: installing and packing the packages, the demo, the examples, imports, interruptions and secrets on an engine, the provider plugin, the policy pack, test runners, the comparison with the SDK and the end of the engine: `npm run test:use` runs them. Most programs on an engine: `npm run test:engine` runs them.",
+      "Not in this run: commands that work long, installing and packing the packages, the demo, the examples, imports, interruptions and secrets on an engine, the provider plugin, the policy pack, test runners, the comparison with the SDK and the end of the engine: `npm run test:use` runs them. Most programs on an engine: `npm run test:engine` runs them.",
     );
 }
