@@ -1,10 +1,11 @@
 import { digestOf } from "../basics/digest";
 import { omit, omitAbsent, pick } from "../basics/json";
 import { ADOPTED } from "../runtime/adopted";
+import { IMPACT } from "../runtime/impact";
 import { compareText } from "../basics/words";
 import { PROVIDER_TYPES } from "../runtime/type-tokens";
 import { argumentsOf, judgedArguments, judgesOf } from "./effects";
-import { joined, say, value, words } from "./phrase";
+import { joined, say, value } from "./phrase";
 import { DANGERS, type Danger, type JudgedGate } from "./model";
 import type { Plan, Sides, Step } from "./plan";
 import { recordedImpact, recordedSecrets } from "./impact";
@@ -20,8 +21,7 @@ export function dangersOf(plan: Plan, steps: readonly Step[], gate: JudgedGate):
     const untold = changesArguments(step) ? untoldOf(all) : [];
     // The sentence shortens a long expression, but the digest must not.
     const compared = step.kind === undefined ? {} : { compared: digestOf(comparedBy(all)) };
-    const yet = isOpen(all) && all.impact.known !== undefined ? " that isn't known yet" : "";
-    const any = say`; accepting this accepts any value of ${joined(untold.map(value))}${words(yet)}`;
+    const any = say`; accepting this accepts any value of ${joined(untold.map(value))}`;
     return judged.map(([kind, sentence]): Danger => ({
       kind,
       type: step.kind ?? (PROVIDER_TYPES.includes(step.type) ? "Provider" : step.type),
@@ -94,8 +94,8 @@ function sourcesOf({ new: next, plan }: StepView): readonly unknown[] {
   follow(next);
   return [...from].map(([urn, step]) => {
     const { new: given, impact } = viewOf(step, plan);
-    const inputs = step.kind === undefined ? given.inputs : pick(given.inputs, argumentsOf(step.kind));
-    return [urn, inputs, omitAbsent({ known: impact.known, secrets: impact.secrets })];
+    // A plan hides code, but not its digest, which is a computed input.
+    return [urn, omit(given.inputs, [IMPACT]), omitAbsent({ known: impact.known, secrets: impact.secrets })];
   });
 }
 

@@ -65,7 +65,7 @@ async function stepBy(
 
 const PRUNING = { entries: { "product/mine": "1" }, prune: { prefix: "product/" } };
 const TAKING_OVER = { entries: { "product/1": "1" }, adopt: "takeOver" };
-const YET = "; accepting this accepts any value of entries that isn't known yet";
+const YET = "; accepting this accepts any value of entries";
 const PRUNED =
   "unseen own: may delete keys that others wrote under product/: prune wasn't compared with the namespace";
 const TAKEN =
