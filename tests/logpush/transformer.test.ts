@@ -68,6 +68,7 @@ describe("a LogpushTransformer", () => {
     const theirs = await made({ name: "theirs" });
     b.api.fault({ match: { method: "POST" }, kind: "dropBefore" });
     const rename = (): void => {
+      if (b.sent("POST").length < 2) return; // A busy machine waits before that, too.
       const { logpush, ...rest } = b.api.snapshot();
       const transformers = logpush.transformers.map((each) => ({ ...each, name: "failed" }));
       b.api.restore({ ...rest, logpush: { ...logpush, transformers } });
