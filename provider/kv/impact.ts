@@ -80,18 +80,9 @@ export function uncompared({ verify, keys, bytes }: JsonObject): string | undefi
 }
 
 /** @param who the beginning of each message, such as `KvEntries products`. */
-export function entriesMessages(found: unknown, who: string): Record<"infos" | "warnings", string[]> {
-  const {
-    added,
-    changed,
-    removed,
-    expires,
-    expiry = "",
-    prunes,
-    overwrites,
-    adopts,
-    unchecked = 0,
-  } = z.object(entriesRecord).parse(found);
+export function entriesMessages(members: unknown, who: string): Record<"infos" | "warnings", string[]> {
+  const found = z.object(entriesRecord).parse(members);
+  const { added, changed, removed, expires, expiry = "", prunes, overwrites, adopts, unchecked = 0 } = found;
   const infos: string[] = [];
   const warnings: string[] = [];
   if (added !== undefined && changed !== undefined && removed !== undefined)
@@ -120,12 +111,11 @@ export function entriesMessages(found: unknown, who: string): Record<"infos" | "
 }
 
 /** Returns what overwritten keys lose besides their values, to append to a sentence. */
-export function overwrittenLoss(found: unknown): string {
-  const {
-    overwrittenExpire: expire = 0,
-    overwrittenExpiry: expiry = "",
-    overwrittenEmptied: emptied = 0,
-  } = z.object(entriesRecord).parse(found);
+export function overwrittenLoss({
+  overwrittenExpire: expire = 0,
+  overwrittenExpiry: expiry = "",
+  overwrittenEmptied: emptied = 0,
+}: Pick<EntriesImpact, "overwrittenExpire" | "overwrittenExpiry" | "overwrittenEmptied">): string {
   const expiring = expire === 0 ? "" : `, ${formatNumber(expire)} of them ${expiryText(expire, expiry)}`;
   return `${expiring}${emptied === 0 ? "" : `, ${formatNumber(emptied)} of them with an empty value`}`;
 }

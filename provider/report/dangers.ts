@@ -9,7 +9,7 @@ import { joined, say, value } from "./phrase";
 import { DANGERS, type Danger, type JudgedGate } from "./model";
 import type { Plan, Sides, Step } from "./plan";
 import { recordedImpact, recordedSecrets } from "./impact";
-import { isDeleted, viewOf, type StepView } from "./sections/section";
+import { isDeleted, oncePerPlan, viewOf, type StepView } from "./sections/section";
 import { asNumber, asObject, containsSecret } from "./values";
 
 /** Finds a plan's dangers, worst first. */
@@ -85,19 +85,25 @@ function sourcesOf({ new: next, plan }: StepView): readonly unknown[] {
   const from = new Map<string, Step>();
   const follow = ({ sources }: Sides): void => {
     for (const urn of Object.values(sources).flat()) {
-      const step = plan.steps.find((each) => each.urn === urn && each.new !== undefined);
-      if (step === undefined || from.has(urn) || !changesArguments(step)) continue;
+      const step = given(plan).get(urn);
+      if (step?.new === undefined || from.has(urn) || !changesArguments(step)) continue;
       from.set(urn, step);
-      if (step.new !== undefined) follow(step.new);
+      follow(step.new);
     }
   };
   follow(next);
   return [...from].map(([urn, step]) => {
-    const { new: given, impact } = viewOf(step, plan);
+    const { new: side, impact } = viewOf(step, plan);
     // A plan hides code, but not its digest, which is a computed input.
-    return [urn, omit(given.inputs, [IMPACT]), omitAbsent({ known: impact.known, secrets: impact.secrets })];
+    return [urn, omit(side.inputs, [IMPACT]), omitAbsent({ known: impact.known, secrets: impact.secrets })];
   });
 }
+
+/** The first step that gives a resource its values, by URN. */
+const given = oncePerPlan(
+  ({ steps }) =>
+    new Map(steps.flatMap((step) => (step.new === undefined ? [] : [[step.urn, step] as const])).reverse()),
+);
 
 /** Lists the arguments whose values the digest doesn't cover, and the plan doesn't show. */
 function untoldOf(all: StepView): readonly string[] {

@@ -111,7 +111,7 @@ export async function check(
   }
   // 7. What was found, for a resource that the update may change: also if it couldn't look whether it will.
   if (!same || collected.hasPendingWork || skipped.length > 0) {
-    const { members, record } = await collected.impact(host, resource, olds, inputs);
+    const { members, record } = await collected.impact(host, resource, olds, inputs, unknown);
     inputs[IMPACT] = news[HIDDEN.savedPlan] === true ? UNKNOWN : record;
     host.tell(lifecycle.messages?.(members, { name: about.name, args: inputs }) ?? {});
   }
@@ -186,11 +186,11 @@ class Collected {
     { argKeys, computedInputs }: ResourceType,
     olds: JsonObject,
     inputs: JsonObject,
+    unknown: readonly string[],
   ): Promise<{ readonly members: JsonObject; readonly record: JsonObject }> {
     const members: Record<string, unknown> = { ...this.unmanaged.outputs(inputs) };
     const secrets = pick(inputs, namesOfSecrets(inputs));
     const areKnown = Object.keys(secrets).length > 0 && !hasUnknown(secrets);
-    const unknown = argKeys.filter((key) => hasUnknown(inputs[key]));
     const known = pick(inputs, [...argKeys, ...computedInputs.filter(isNoRecord)]);
     for (const each of this.#found) Object.assign(members, typeof each === "function" ? await each() : each);
     const record = omit({

@@ -2,7 +2,7 @@ import { IMPACT } from "../../runtime/impact";
 import { newlySkippedByOthers, OTHER_SKIPS } from "../../rulesets/skip-rules";
 import { UNMANAGED } from "../../runtime/unmanaged";
 import { omit, ownMember, sameJson } from "../../basics/json";
-import { EFFECTS, judgesOf } from "../effects";
+import { argumentsOf, judgesOf } from "../effects";
 import { impactOf } from "../impact";
 import { REMOVAL_GATE } from "../model";
 import type { Phrase } from "../phrase";
@@ -63,12 +63,6 @@ export const skippedByOthers = ({ recorded, now }: Refreshed): readonly string[]
 /** Returns the arguments of a class and the outputs that show drift. Other inputs and outputs are computed. */
 function propertiesOf(kind: string): readonly string[] {
   return [...argumentsOf(kind), kind === "WafMigration" ? MIGRATION_STATE : DRIFT, UNMANAGED];
-}
-
-/** Returns the names of a class's arguments. */
-function argumentsOf(kind: string): readonly string[] {
-  const paths = Object.keys(ownMember(EFFECTS, kind) ?? {});
-  return [...new Set(paths.map((path) => path.replace(/[.[{].*$/, "")))];
 }
 
 export function valueOf({ inputs, outputs }: Sides, name: string): unknown {
