@@ -30,7 +30,7 @@ import { LOCK } from "../runtime/locks";
 import { refusal } from "../runtime/program";
 import { defineResource } from "../runtime/resource";
 import { trimEnd } from "../basics/printable";
-import { isJsonObject, omitAbsent, pick } from "../basics/json";
+import { isJsonObject, pick } from "../basics/json";
 import { UNKNOWN } from "../runtime/engine-values";
 import type { Unmanaged } from "../runtime/unmanaged";
 
@@ -111,7 +111,7 @@ export const logpushJob = defineResource({
       computed: {
         destinationShown: shownDestination(args.destinationConf),
         // The destinations are secret, so a reviewer couldn't see the change otherwise.
-        ...omitAbsent({ destinationMoved: destinationMove(args, olds) }),
+        destinationMoved: destinationMove(args, olds),
       },
       ...(due === undefined ? {} : { pendingWork: due }),
       ...(finding !== undefined && "reason" in finding
@@ -472,7 +472,7 @@ function credentialChange(
   const where = samePlace(declared, before)
     ? "Its location stays the same."
     : "They may name another recipient of the log lines.";
-  return `${jobLabel(name)}: the update writes the job, because the destination has new credentials. ${where}`;
+  return `${jobLabel(name)}: the update writes the job, because the program's credentials for the destination aren't those in the state. ${where}`;
 }
 
 /** Whether two destinations differ only in what `destinationShown` hides. A mask of Cloudflare's matches anything. */

@@ -207,6 +207,12 @@ export function lintCsp(value: CspInput): string[] {
         `${name} has ${unmatched.join(" ")}, which matches no host. Write a host such as cdn.example.com or *.example.com, alone or after https://`,
       );
     }
+    const hashes = sources.filter(isWrongHash);
+    if (hashes.length > 0) {
+      warnings.push(
+        `${name} has ${hashes.join(" ")}, which matches nothing: in base64, SHA-256 has 44 characters, SHA-384 64 and SHA-512 88`,
+      );
+    }
     const embedders = name === "frame-ancestors" ? sources.filter((s) => !/^'(none|self)'$/i.test(s)) : [];
     if (embedders.length > 0) {
       warnings.push(
@@ -251,6 +257,12 @@ function describeWideSource(source: string, all: readonly string[]): string[] {
  */
 export function isNonceOrHash(source: string): boolean {
   return /^'(nonce|sha(256|384|512))-[a-z\d+/_-]+={0,2}'$/i.test(source);
+}
+
+/** Whether a hash is too short or too long for its algorithm. */
+function isWrongHash(source: string): boolean {
+  const [, bits, digest = ""] = /^'sha(256|384|512)-([^=]*)=*'$/i.exec(source) ?? [];
+  return bits !== undefined && digest.length !== Math.ceil(Number(bits) / 6);
 }
 
 /** Whether a source is `*`, with or without http(s):// and a port. */

@@ -247,7 +247,7 @@ export const managedRulesetOverride = defineResource({
     declaredDeployments(ctx).set(`${entryPointPath(entryPointOf(args))} ${args.ref}`, args);
     const isOpen = given[HIDDEN.savedPlan] === true && !isWhollyRecorded(args, olds);
     return Promise.resolve({
-      computed: { ruleIds: isOpen ? undefined : stillNamed(args, recordedRuleIds(olds)) },
+      computed: isOpen ? {} : { ruleIds: stillNamed(args, recordedRuleIds(olds)) },
     });
   },
 
@@ -274,7 +274,7 @@ export const managedRulesetOverride = defineResource({
     const problems = [...problemsIn(ctx, args, prepared)];
     if (isNew && problems.length > 0) return { failures: problems }; // Otherwise, the advice would be to adopt a rule that differs.
     const found = await cachedEntryPoint(ctx, entryPointOf(args));
-    const missing = missingAnchor(args.position, found, scopeOf(args));
+    const missing = missingAnchor(args.position, found, scopeOf(args), args.ref);
     // This is only a warning, because the same update may create that rule first.
     if (missing !== undefined)
       ctx.say.warn(

@@ -105,15 +105,20 @@ export function isForward(placement: Placement, found: EntryPoint, own: ZoneRule
   return id === "" ? "before" in placement : indexOf(found, id) < indexOf(found, own.id);
 }
 
-/** Returns an error message if the rule named in the position doesn't exist. Otherwise undefined. */
+/**
+ * Returns an error message if the rule named in the position doesn't exist. Otherwise undefined.
+ *
+ * @param own the ref of the rule that the position is for, which the message doesn't suggest.
+ */
 export function missingAnchor(
   position: Position | undefined,
   found: EntryPoint | undefined,
   scope: Scope,
+  own?: string,
 ): string | undefined {
   const anchor = anchorOf(position, found);
   if (anchor === undefined || anchor.rule !== undefined) return undefined;
-  const refs = (found?.rules ?? []).map(({ ref }) => ref);
+  const refs = (found?.rules ?? []).map(({ ref }) => ref).filter((ref) => ref !== own);
   const near = nearest(anchor.ref, refs);
   const hint = near === undefined ? "" : ` (did you mean ${JSON.stringify(near)}?)`;
   return `position.${anchor.side}: ${scopeName(scope)} has no managed rule with the ref ${JSON.stringify(anchor.ref)}${hint}`;

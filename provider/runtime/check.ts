@@ -80,7 +80,7 @@ export async function check(
   const also = lifecycle.compared?.also ?? [];
   const same = unchanged && also.every((key) => isEqual(lifecycle, key, olds, inputs));
   const carried = resource.computedInputs.filter(
-    (key) => isNoRecord(key) && !also.includes(key) && !(key in inputs),
+    (key) => isNoRecord(key) && !also.includes(key) && !collected.determined.has(key),
   );
   if (same) Object.assign(inputs, pick(olds, carried));
   // `adopted` stays until the object is replaced.
@@ -172,9 +172,18 @@ class Collected {
   readonly unmanaged = new UnmanagedMembers();
   readonly #seen = new Set<string>();
   readonly #found: NonNullable<Findings["found"]>[] = [];
+  /** Computed inputs whose values, or whose absence, are known. */
+  readonly determined = new Set<string>();
   hasPendingWork = false;
 
-  add({ found, seen = [], pendingWork = false, skipped }: Findings & { readonly skipped?: string }): void {
+  add({
+    computed = {},
+    found,
+    seen = [],
+    pendingWork = false,
+    skipped,
+  }: Findings & { readonly skipped?: string }): void {
+    for (const key of Object.keys(computed)) this.determined.add(key);
     if (found !== undefined) this.#found.push(found);
     for (const each of seen) this.#seen.add(each);
     if (skipped !== undefined) this.skipped.push(skipped);

@@ -129,6 +129,11 @@ describe("warns about", () => {
       "script-src 'https://cdn.example.com' 'unsafe-hashes'",
       ["script-src has 'https://cdn.example.com', which matches no host"],
     ],
+    [
+      "a hash of the wrong length",
+      `script-src 'sha256-abc' 'sha256-${"a".repeat(43)}=' 'sha512-${"a".repeat(86)}'`,
+      ["script-src has 'sha256-abc', which matches nothing: in base64, SHA-256 has 44 characters"],
+    ],
     ["a nonce", "script-src 'nonce-abc'", ["script-src has a nonce"]],
     ["'none' next to others", "script-src 'None' a.com", ["script-src has 'none' next to other sources"]],
     [

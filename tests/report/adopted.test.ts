@@ -151,6 +151,17 @@ describe("a resource with another name that takes over the object", () => {
     expect(report(planJson(created(kind, "new", inputs), gone), "markdown").text).toContain(
       `\`${kind} new\` adopts the object, so the update doesn't delete it.`,
     );
+    // A loop over zones without its first one replaces each resource.
+    const replaced = (name: string, before: JsonObject, beforeId: string, after: JsonObject): MadeStep =>
+      stepOf("replace", kind, name, { old: before, new: after, state: { id: beforeId } });
+    const elsewhere = { ...old, zoneId: zones.shop };
+    const shifted = [
+      replaced("new", elsewhere, "other", inputs),
+      replaced("old", old, id, { ...elsewhere, zoneId: zones.blog }),
+    ];
+    expect(written(...shifted).filter((each) => each.includes(" old: "))).toEqual([
+      expect.stringMatching(/^replace old: is replaced/),
+    ]);
     // A name or description proves nothing.
     const adopted = { object: `rule other "${id}" in zone ${zoneId}`, onDestroy: "deletes it" };
     expect(written(created(kind, "new", { ...inputs, adopted }), gone)).toContain("delete old: is deleted");
@@ -223,4 +234,22 @@ test("a new rule's exception is a danger unless the rule goes last, because anot
     '"Cloudflare OWASP Core Ruleset" gets an exception: true skips "this ruleset"',
   ]);
   expect(await dangers("last")).toEqual([]);
+});
+
+test.each<[string, MadeStep[], string]>([
+  [
+    "another resource takes over",
+    [created("PageShieldSettings", "new", { zoneId: zones.shop, enabled: true })],
+    "by another one",
+  ],
+  ["is destroyed", [], "the zone gets its previous settings back"],
+])("settings whose zone %s are told as such", (_, others, expected) => {
+  const old = { zoneId: zones.shop, enabled: true };
+  const outputs = { previous: { enabled: false } };
+  const gone = stepOf("delete", "PageShieldSettings", "old", { old, outputs });
+  expect(report(planJson(...others, gone), "markdown").text).toContain(
+    `no longer managed${others.length > 0 ? " by this resource, but" : ";"} ${expected}`,
+  );
+  const kept = { ...gone, oldState: { ...gone.oldState, retainOnDelete: true } };
+  expect(report(planJson(kept), "markdown").text).toContain("no longer managed; the zone keeps its settings");
 });

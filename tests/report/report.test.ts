@@ -302,7 +302,12 @@ describe("the report on explicit providers", () => {
       const lost = [`${sends} ${CLOUDFLARE} → https://proxy.example/v4`];
       expect(dangers("update", {}, there)).toEqual(lost);
       expect(dangers("replace", {}, there)).toEqual(lost);
-      expect(dangers("create", {}, there)).toEqual(lost);
+      expect(dangers("create", {}, there)).toEqual([`${sends} https://proxy.example/v4`]);
+      const both = planJson(
+        step("create", {}, there),
+        ...[{ ...step("same", there, there), urn: `${step("same", {}, {}).urn}-2` }],
+      );
+      expect(report(both, "json").dangers).toEqual([]);
       expect(dangers("update", there, {})).toEqual([`${sends} https://proxy.example/v4 → ${CLOUDFLARE}`]);
       expect(dangers("update", there, { ...there, "edgeguard:maxRetries": "0" })).toEqual([]);
     }

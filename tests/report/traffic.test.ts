@@ -61,6 +61,40 @@ test.each([
   expect(judged(tightened(traffic), undefined).kinds).toEqual([]);
 });
 
+const exception = { expression: 'http.host eq "a"', skip: "this" };
+const nothingStronger = found({ compared: { weaker: [], stronger: [], moved: [], digest: "0" } });
+
+test.each<[string, object, object]>([
+  [
+    "it was disabled",
+    { enabled: false },
+    found({ compared: { weaker: [], stronger: ["1 rule off → block"], digest: "0" } }),
+  ],
+  ["it runs on more requests", { expression: 'http.host eq "a"' }, nothingStronger],
+  ["an exception is removed", { exceptions: [exception] }, nothingStronger],
+  ["it moves", { position: "last" }, { position: "first", ...nothingStronger }],
+  ["another ruleset runs", { ruleset: { id: "d".repeat(32) } }, nothingStronger],
+])("an update that stops more is unseen if nothing was counted: %s", (_, old, next) => {
+  const step = (more: object = {}): MadeStep =>
+    stepOf("update", "ManagedRulesetOverride", "waf", {
+      old: { ...args, ...old },
+      new: { ...args, ...next, ...more },
+    });
+  expect(judged(step(), 100).kinds).toContain("unseen fails");
+  expect(judged(step(), undefined).kinds).not.toContain("unseen fails");
+  expect(judged(step({ action: "log" }), 100).kinds).not.toContain("unseen fails");
+});
+
+test("a new deployment is unseen unless it only logs", () => {
+  const step = (more: object): MadeStep =>
+    stepOf("create", "ManagedRulesetOverride", "waf", { new: { ...args, ...more } });
+  const owasp = { paranoiaLevel: 1, action: "block" };
+  expect(judged(step({}), 100).kinds).toEqual(["unseen fails"]);
+  expect(judged(step({ action: "log", owasp }), 100).kinds).toEqual(["unseen fails"]);
+  expect(judged(step({ action: "log" }), 100).kinds).toEqual([]);
+  expect(judged(step({ enabled: false }), 100).kinds).toEqual([]);
+});
+
 test("a count of which Cloudflare returned only a part fails if it's enough, and else is unseen", () => {
   const cut = tightened({ ...logged(3), isCut: true });
   expect(judged(cut, 2).kinds).toEqual(["traffic fails"]);

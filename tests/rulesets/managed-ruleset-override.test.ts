@@ -534,6 +534,13 @@ describe("the position argument", () => {
     expect(op.warned[0]).toContain(words); // Only a warning, because the update may create that rule first.
     expect(bench.writes()).toEqual([]);
   });
+
+  test("doesn't suggest the rule itself, which goes nowhere before itself", async () => {
+    const recorded = await bench.up(bench.declare());
+    const op = bench.operation();
+    await op.preview(TYPE, bench.declare({ position: { before: `${REF}x` } }), recorded);
+    expect(op.warned[0]).toContain(`no managed rule with the ref "${REF}x". The update will fail`);
+  });
 });
 
 describe("exceptions", () => {

@@ -197,12 +197,13 @@ describe("in a preview", () => {
     expect(open(saved.inputs, declared)).toEqual(["assessment", "assessmentDigest", "impact"]);
   });
 
-  test("a computed input is unknown if the resource may turn out to be unchanged", async () => {
+  test("if the resource may turn out to be unchanged, a computed input is unknown, except what's determined already", async () => {
     const job = {
       zoneId: api.zones.shop,
       dataset: "http_requests",
       name: "errors",
       destinationConf: "https://logs.example/in",
+      outputOptions: { fieldNames: "all" },
     };
     const first = await new Operation(api).up("LogpushJob", job);
     const declared = { ...job, destinationConf: "https://other.example/in" };
@@ -210,7 +211,9 @@ describe("in a preview", () => {
     expect(recorded.inputs).toHaveProperty("destinationMoved");
     const check = (args: object): Promise<{ inputs: Record<string, unknown> }> =>
       new Operation(api).check("LogpushJob", { ...declared, ...args }, recorded);
-    expect((await check({ enabled: UNKNOWN })).inputs["destinationMoved"]).toBe(UNKNOWN);
+    const { inputs } = await check({ enabled: UNKNOWN });
+    expect(inputs["allFields"]).toBe(UNKNOWN);
+    expect(inputs).not.toHaveProperty("destinationMoved");
   });
 
   test("a computed input of an unchanged resource stays as recorded, without a request", async () => {

@@ -1,19 +1,20 @@
-import { sameJson } from "../../basics/json";
 import { PLAIN } from "../../runtime/settings";
 import { PROVIDER_TYPES } from "../../runtime/type-tokens";
-import { joined, say, value, words, type Phrase } from "../phrase";
-import { isDeleted, isReplaced, unknownPlaces } from "../sections/section";
+import { joined, say, value, words } from "../phrase";
+import { isDeleted, isNew, isReplaced, oncePerPlan, unknownPlaces } from "../sections/section";
 import { cell } from "../values";
 import type { Judge, Side } from "./sides";
 
 /** Finds resources of any provider that the plan replaces or deletes, ours that the update may replace, and another API. */
 export const general: Judge = (all) => {
-  const { step, old } = all;
+  const { step, old, plan } = all;
   if (PROVIDER_TYPES.includes(step.type)) {
     const [from, to] = [apiOf(old), apiOf(all.new)];
-    return isDeleted(step) || sameJson(from, to)
+    const isKnown = isNew(step) ? knownApis(plan).has(to) : to === from;
+    const change = isNew(step) ? cell(to, 4_096) : say`${cell(from, 4_096)} → ${cell(to, 4_096)}`;
+    return isDeleted(step) || isKnown
       ? []
-      : [["unprotect", say`sends its credential and all requests to another API: ${from} → ${to}`]];
+      : [["unprotect", say`sends its credential and all requests to another API: ${change}`]];
   }
   if (!step.custom) return []; // A component only groups other resources.
   const open = unknownPlaces(all);
@@ -31,5 +32,16 @@ export const general: Judge = (all) => {
 };
 
 /** Returns the API that gets a provider's credential and all requests of its resources. */
-const apiOf = ({ inputs }: Side): Phrase =>
-  cell(inputs["edgeguard:baseUrl"] ?? inputs["baseUrl"] ?? PLAIN.baseUrl.initial, 4_096);
+const apiOf = ({ inputs }: Side): unknown =>
+  inputs["edgeguard:baseUrl"] ?? inputs["baseUrl"] ?? PLAIN.baseUrl.initial;
+
+/** Cloudflare's API, and those that the stack's providers used before. */
+const knownApis = oncePerPlan(
+  ({ steps }) =>
+    new Set([
+      PLAIN.baseUrl.initial,
+      ...steps.flatMap(({ type, old }) =>
+        PROVIDER_TYPES.includes(type) && old !== undefined ? [apiOf(old)] : [],
+      ),
+    ]),
+);

@@ -61,6 +61,7 @@ export function nameOf(side: Pick<StepView["old"], "inputs">): Phrase {
 /** Returns what a destroy does. That depends on where the rule came from. */
 function afterDestroy({ old }: StepView): readonly Block[] {
   const mode = modeOf(old);
+  if (old.retained) return [];
   if (mode === "keep") return [textBlock("The rule stays as it is, unmanaged (onDestroy: keep).")];
   return mode === "restore"
     ? [textBlock("The rule was adopted, so its original settings will be restored.")]

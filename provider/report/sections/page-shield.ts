@@ -25,23 +25,26 @@ import {
 } from "./section";
 
 export const pageShieldSettings: SectionWriter = {
-  summary: ({ step, old, new: next }) => {
-    if (isDeleted(step)) {
-      return words(
-        old.inputs["onDestroy"] === "keep"
-          ? "no longer managed; the zone keeps its settings"
-          : "no longer managed; the zone gets its previous settings back",
-      );
-    }
-    return words(next.inputs["enabled"] === false ? "Page Shield is disabled" : "");
+  summary: (all) => {
+    if (!isDeleted(all.step))
+      return words(all.new.inputs["enabled"] === false ? "Page Shield is disabled" : "");
+    if (successor(all, ["zoneId"]) !== undefined)
+      return words("no longer managed by this resource, but by another one");
+    return words(
+      keepsSettings(all)
+        ? "no longer managed; the zone keeps its settings"
+        : "no longer managed; the zone gets its previous settings back",
+    );
   },
   blocks: (all) => (isDeleted(all.step) ? restored(all) : settings(all)),
 };
 
+const keepsSettings = ({ old }: StepView): boolean => old.retained || old.inputs["onDestroy"] === "keep";
+
 /** Shows what a destroy restores. */
 function restored(all: StepView): readonly Block[] {
   const { inputs, outputs } = all.old;
-  if (successor(all, ["zoneId"]) !== undefined || inputs["onDestroy"] === "keep") return [];
+  if (successor(all, ["zoneId"]) !== undefined || keepsSettings(all)) return [];
   const now = omit(inputs, ["zoneId", "onDestroy", IMPACT]);
   const rows = differences(now, pick(asObject(outputs["previous"]), Object.keys(now)));
   return tableOf(

@@ -69,14 +69,22 @@ const adoptedId = ({ inputs }: Sides = NOTHING): string | undefined =>
 
 const lastOfId = ({ id }: Sides): string => String(id).replace(/^.*\//, "");
 
-/** Finds the new resource that adopts this deleted one's object, which the update then leaves in place. */
-function heirOf({ op, kind, old = NOTHING }: Step, plan: Plan): Step | undefined {
-  if (op !== "delete") return undefined;
-  return adopting(plan).find((each) => each.kind === kind && adoptedId(each.new) === lastOfId(old));
+/** Finds another resource that adopts this deleted or replaced one's object, which the update then leaves in place. */
+function heirOf(step: Step, plan: Plan): Step | undefined {
+  const { op, kind, old = NOTHING } = step;
+  if (!isDeleted(step) && !REPLACEMENTS.includes(op)) return undefined;
+  return adopting(plan).find(
+    (each) => each.kind === kind && each.urn !== step.urn && adoptedId(each.new) === lastOfId(old),
+  );
 }
 
 const adopting = oncePerPlan(({ steps }) =>
-  steps.filter(({ op, new: next }) => op === "create" && next?.inputs[ADOPTED] !== undefined),
+  steps.filter(
+    ({ op, old, new: next }) =>
+      (op === "create" || REPLACEMENTS.includes(op)) &&
+      next?.inputs[ADOPTED] !== undefined &&
+      !sameJson(next.inputs[ADOPTED], old?.inputs[ADOPTED]),
+  ),
 );
 
 /** Whether the step has no earlier object to compare with. */
