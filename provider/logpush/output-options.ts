@@ -233,6 +233,10 @@ export function optionsFromApi(
   raw: unknown,
   allFields: readonly string[] | undefined,
 ): OutputOptions {
+  if (raw === null) {
+    const { fieldNames: _unset, ...others } = declared; // None are set, not even fields.
+    return optionsFromApi(others, {}, undefined);
+  }
   if (!isJsonObject(raw)) return declared; // The API doesn't show it.
   const isCsv = (raw["output_type"] ?? declared.outputType) === "csv";
   const found: Record<string, unknown> = { ...fieldsFromApi(declared, raw, allFields, isCsv) };

@@ -108,10 +108,24 @@ describe("a LogpushJob with output options", () => {
       {},
     ];
     const raw = await b.one();
-    for (const output_options of [...answers, null]) {
+    for (const output_options of answers) {
       answerWith(b.api, { method: "GET" }, { ...raw, output_options });
       expect((await b.refresh(recorded)).inputs).toEqual(refreshedInputs(recorded));
     }
+  });
+
+  test("reports drift if none are set anymore", async () => {
+    const outputOptions = { ...b.job.outputOptions, sampleRate: 0.5 };
+    const recorded = await b.up({ ...b.job, outputOptions });
+    await b.changed(recorded.id, { output_options: null });
+    expect((await b.refresh(recorded)).inputs["outputOptions"]).toEqual({ sampleRate: 1 });
+  });
+
+  test("doesn't take a job without any for one that has the declared ones", async () => {
+    const id = await b.made({ output_options: null });
+    expect(await b.refusals(b.job)).toEqual([expect.stringContaining("outputOptions")]);
+    const adopted = await b.up({ ...b.job, adopt: "takeOver" });
+    expect(adopted.id).toBe(id);
   });
 
   test("sends the fields again if the program reorders them, but doesn't report Cloudflare's own order as drift", async () => {

@@ -95,11 +95,12 @@ describe("an update to a place that only the update knows", () => {
     ManagedRulesetOverride: { zoneId: ZONE, ruleset: { name: "OWASP" }, enabled: true },
     LogpushJob: { zoneId: ZONE, dataset: "http_requests", enabled: true, destinationShown: "r2://logs" },
     KvEntries: { namespaceId: ZONE, keys: 40 },
+    KvNamespace: { accountId: ZONE, title: "sessions" },
   };
   const SOURCE = stepOf("create", "KvNamespace", "source", { new: { title: "source" } });
   const moving = (kind: string, before: string[], after: string[]): MadeStep => {
     const old = PLACES[kind] ?? {};
-    const place = "zoneId" in old ? "zoneId" : "namespaceId";
+    const place = ["zoneId", "namespaceId", "accountId"].find((name) => name in old) ?? "";
     const step = stepOf("update", kind, "it", {
       old,
       new: { ...old, [place]: UNKNOWN, ...found() },
@@ -110,7 +111,7 @@ describe("an update to a place that only the update knows", () => {
   };
 
   test.each(Object.keys(PLACES))("is a danger like a replacement of %s", (kind) => {
-    const lost = kind === "KvEntries" ? "removes it" : "unprotect it";
+    const lost = `${{ KvEntries: "removes", KvNamespace: "irreversible" }[kind] ?? "unprotect"} it`;
     expect(dangersOf(SOURCE, moving(kind, [], [SOURCE.urn]))).toEqual([lost, "replace it"]);
     expect(dangersOf(SOURCE, moving(kind, [SOURCE.urn], [SOURCE.urn]))).toEqual([lost, "replace it"]);
     expect(dangersOf(moving(kind, [], []))).toEqual([lost, "replace it"]);

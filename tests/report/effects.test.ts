@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { EFFECTS } from "../../provider/report/effects";
+import { PLACES } from "../../provider/report/sections/section";
 import { LIFECYCLES } from "../support/lifecycles";
 
 /** The table of effects has a row for every argument, and no others. */
@@ -45,4 +46,9 @@ test("every argument in the table of effects has comparisons, unless its effect 
   for (const rows of Object.values(EFFECTS))
     for (const [path, { is, judges }] of Object.entries(rows))
       expect({ path, isJudged: judges.length > 0 }).toEqual({ path, isJudged: is !== "neutral" });
+});
+
+test("an unknown value of any argument that replaces an object may be another place", () => {
+  const replacing = new Set(LIFECYCLES.flatMap(({ replaceOn }) => replaceOn as readonly string[]));
+  expect([...PLACES].sort()).toEqual([...replacing].sort());
 });

@@ -23,8 +23,9 @@ export const namespaceData: Judge = (all) => {
   if (!losesObject(all)) return [];
   const title = cell(old.inputs["title"], 60);
   if (isReplaced(all)) {
+    const is = words(unknownPlaces(all).length > 0 ? "may be" : "is");
     return [
-      ["irreversible", say`namespace ${title} is replaced by a new, empty one; its keys aren't copied`],
+      ["irreversible", say`namespace ${title} ${is} replaced by a new, empty one; its keys aren't copied`],
     ];
   }
   // Another resource adopts it, or the update fails before it deletes anything.

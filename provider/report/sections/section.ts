@@ -119,8 +119,8 @@ export function mayDeleteFirst(all: StepView): boolean {
   );
 }
 
-/** Arguments that replace an object by one elsewhere. While one is unknown, a preview shows an update. */
-const PLACES = ["zoneId", "accountId", "namespaceId"];
+/** Arguments that replace an object by another one. While one is unknown, a preview shows an update. */
+export const PLACES = ["zoneId", "accountId", "namespaceId", "jurisdiction", "phase", "dataset", "kind"];
 
 /** Returns the arguments because of which an update may turn out to be a replacement. */
 export const unknownPlaces = ({ step, old, new: next }: StepView): readonly string[] =>
