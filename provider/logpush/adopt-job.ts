@@ -102,7 +102,8 @@ function shownJob(args: JobArgs, job: Job, allFields: readonly string[] | undefi
   const differs = isElsewhere && shown === declared ? `${shown}, ${how}` : shown;
   // A declared property that the job lacks is a change as well, so its name must be included.
   const members = Object.fromEntries(names.map((name) => [name, ownMember(exists, name)]));
-  return { ...members, destinationShown: differs };
+  const isFilterShown = args.filter === undefined || job.filter !== undefined;
+  return { ...members, destinationShown: differs, ...(isFilterShown ? {} : { filter: "not returned" }) };
 }
 
 /** Returns the declared arguments without secrets, for comparison with the existing job's. */

@@ -106,7 +106,8 @@ function isSet(member: SimpleMember, raw: JsonObject): boolean {
 
 /**
  * Converts the job to arguments, which equal the declared ones if nothing differs. Values that the API hides or doesn't
- * return are taken from the declaration. If `strict` is set, undeclared fields are compared as well.
+ * return are taken from the declaration. If `strict` is set, undeclared fields are compared as well, and what the API
+ * doesn't return isn't set, except for the filter.
  */
 export function jobFromApi(
   declared: JobArgs,
@@ -117,17 +118,18 @@ export function jobFromApi(
   }: { readonly allFields: readonly string[] | undefined; readonly strict?: boolean },
 ): JobArgs {
   const agrees = agreesWith(declared.destinationConf, destination);
+  const shown = (member: string): unknown => raw[member] ?? (strict ? null : raw[member]);
   const found: Record<string, unknown> = {
     ...omit(declared, ["filter", "outputOptions", ...SIMPLE_MEMBERS]),
     name: raw["name"] === undefined ? declared.name : name,
     enabled: enabled ?? declared.enabled,
     destinationConf: agrees ? declared.destinationConf : destination,
     filter: filterFromApi(declared.filter, filter),
-    outputOptions: outputOptionsFromApi(declared.outputOptions, raw["output_options"], allFields, strict),
+    outputOptions: outputOptionsFromApi(declared.outputOptions, shown("output_options"), allFields, strict),
   };
   for (const member of SIMPLE_MEMBERS) {
     const own = declared[member];
-    if (own !== undefined) found[member] = simpleFromApi(member, own, raw[SIMPLE[member].name]);
+    if (own !== undefined) found[member] = simpleFromApi(member, own, shown(SIMPLE[member].name));
     else if ((strict || LEAVES_OUT.includes(member)) && isSet(member, raw))
       found[member] = raw[SIMPLE[member].name];
   }

@@ -8,7 +8,7 @@ import { OFFLINE, answerWith, zones } from "../support/bench";
 const b = new LogpushBench();
 
 describe("when a job with the same name exists", () => {
-  test.each([{}, { filter: "hidden" }, { destination: "redacted", defaults: "hidden" }] as const)(
+  test.each([{}, { destination: "redacted", defaults: "hidden" }] as const)(
     "adopts a job and writes it once if everything that the API returns matches, and the preview says so (%j)",
     async (logpush) => {
       await b.restart({ logpush });
@@ -25,6 +25,14 @@ describe("when a job with the same name exists", () => {
       expect(await b.step(b.job, recorded)).toBe("same");
     },
   );
+
+  test("says that a job's filter isn't known if the API doesn't return it, and adopts the job", async () => {
+    await b.restart({ logpush: { filter: "hidden" } });
+    const id = await b.made();
+    const { id: adopted, outputs } = await b.up(b.job);
+    expect(adopted).toBe(id);
+    expect(outputs["adopted"]).toMatchObject({ changes: { filter: { before: "not returned" } } });
+  });
 
   test("says nothing when a replacement adopts the job it replaces", async () => {
     const recorded = await b.up(b.job);
