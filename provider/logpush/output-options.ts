@@ -230,16 +230,15 @@ export function unknownOptions(raw: unknown): Record<string, unknown> {
  */
 export function optionsFromApi(
   declared: OutputOptions,
-  raw: unknown,
+  options: unknown,
   allFields: readonly string[] | undefined,
 ): OutputOptions {
-  if (raw === null) {
-    const { fieldNames: _unset, ...others } = declared; // None are set, not even fields.
-    return optionsFromApi(others, {}, undefined);
-  }
-  if (!isJsonObject(raw)) return declared; // The API doesn't show it.
+  const raw = options ?? {};
+  if (options === undefined || !isJsonObject(raw)) return declared; // The API doesn't show it.
   const isCsv = (raw["output_type"] ?? declared.outputType) === "csv";
-  const found: Record<string, unknown> = { ...fieldsFromApi(declared, raw, allFields, isCsv) };
+  // Null if none are set, not even fields.
+  const found: Record<string, unknown> =
+    options === null ? {} : { ...fieldsFromApi(declared, raw, allFields, isCsv) };
   for (const name of NAMES) {
     if (name === "fieldNames") continue;
     const usual = isCsv && "csv" in MEMBERS[name] ? MEMBERS[name].csv : MEMBERS[name].unset;
