@@ -1,5 +1,5 @@
 import { digestOf } from "../basics/digest";
-import { omit, omitAbsent, pick } from "../basics/json";
+import { canonicalJson, omit, omitAbsent, pick } from "../basics/json";
 import { ADOPTED } from "../runtime/adopted";
 import { IMPACT } from "../runtime/impact";
 import { compareText } from "../basics/words";
@@ -9,7 +9,7 @@ import { joined, say, value } from "./phrase";
 import { DANGERS, type Danger, type JudgedGate } from "./model";
 import type { Plan, Sides, Step } from "./plan";
 import { recordedImpact, recordedSecrets } from "./impact";
-import { isDeleted, oncePerPlan, viewOf, type StepView } from "./sections/section";
+import { isDeleted, oncePerPlan, othersOf, PLACES, viewOf, type StepView } from "./sections/section";
 import { asNumber, asObject, containsSecret } from "./values";
 
 /** Finds a plan's dangers, worst first. */
@@ -63,11 +63,22 @@ function comparedBy(all: StepView): unknown {
   });
   const sides = [old, next].map(({ inputs }) => pick(inputs, names));
   const sources = isOpen(all) ? sourcesOf(all) : [];
+  const remaining = isDeleted(step) ? remainingOf(all) : [];
   return [
     ...sides,
     ...(Object.keys(more).length === 0 ? [] : [more]),
-    ...(sources.length === 0 ? [] : [sources]),
+    ...[sources, remaining].filter((each) => each.length > 0),
   ];
+}
+
+/** Returns what the plan changes beside a deleted object, because that may make up for it, or not. */
+function remainingOf(all: StepView): readonly unknown[] {
+  const { kind } = all.step;
+  const places = argumentsOf(kind).filter((name) => PLACES.includes(name));
+  return othersOf(all, places)
+    .filter((other) => changesArguments(other.step))
+    .map((other) => canonicalJson(pick(other.new.inputs, judgedArguments(kind))))
+    .sort(compareText);
 }
 
 /**

@@ -37,6 +37,14 @@ describe("the digest of a plan's dangers", () => {
     expect(digestOf(policy("a"), harmless)).toBe(digestOf(policy("a")));
   });
 
+  test("of a deletion covers what the plan changes beside it, and nothing in other zones", () => {
+    const gone = deleted("PageShieldPolicy", "a", { zoneId: "z", action: "allow", expression: "true" });
+    const other = (zoneId: string, value: string): string | undefined =>
+      digestOf(gone, created("PageShieldPolicy", "b", { zoneId, action: "log", value }));
+    expect(other("z", "script-src 'none'")).not.toBe(other("z", "script-src *"));
+    expect(other("y", "script-src 'none'")).toBe(other("y", "script-src *"));
+  });
+
   const GONE = policy("a");
   test.each<[string, MadeStep[]]>([
     ["another resource", [policy("b", "a")]],
