@@ -66,7 +66,7 @@ export const ownKeysRemoved: Judge = (all, { keys, share }) => {
   const declaring = othersOf(all, ["accountId", "namespaceId"]).some(
     (other) => other.step.op === "create" || (entriesImpact(other).added?.count ?? 0) > 0,
   );
-  const unless = declaring && !losesObject(all) ? " unless another resource in the plan declares them" : "";
+  const unless = declaring ? " unless another resource in the plan declares them" : "";
   const losses = [
     [
       deleted,
