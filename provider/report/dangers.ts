@@ -52,18 +52,19 @@ function comparedBy(all: StepView): unknown {
   const names = isOpen(all) ? argumentsOf(step.kind) : judgedArguments(step.kind);
   const recorded = isDeleted(step) ? recordedImpact(step.kind, step.old) : impact.members;
   const found = omit(recorded, ["traffic"]); // Counts change from minute to minute.
+  const isHidden = (side: Sides): boolean => found["keys"] === undefined && secretsOf(side, step).length > 0;
   const more = omitAbsent({
     adopted: asObject(next.inputs[ADOPTED])["changes"],
     previous: old.outputs["previous"],
     found: Object.keys(found).length === 0 ? undefined : found,
     moved: next.inputs["destinationMoved"],
-    secretsBefore: secretsOf(old, step).length === 0 ? undefined : recordedSecrets(old),
-    secrets: secretsOf(next, step).length === 0 ? undefined : impact.secrets,
+    secretsBefore: isHidden(old) ? recordedSecrets(old) : undefined,
+    secrets: isHidden(next) ? impact.secrets : undefined,
     known: impact.known,
   });
   const sides = [old, next].map(({ inputs }) => pick(inputs, names));
   const sources = isOpen(all) ? sourcesOf(all) : [];
-  const remaining = isDeleted(step) ? remainingOf(all) : [];
+  const remaining = isDeleted(step) || step.kind === "KvEntries" ? remainingOf(all) : [];
   return [
     ...sides,
     ...(Object.keys(more).length === 0 ? [] : [more]),
@@ -71,13 +72,15 @@ function comparedBy(all: StepView): unknown {
   ];
 }
 
-/** Returns what the plan changes beside a deleted object, because that may make up for it, or not. */
+/** Returns what the plan changes beside a deleted object or keys, because that may make up for them, or not. */
 function remainingOf(all: StepView): readonly unknown[] {
   const { kind } = all.step;
   const places = argumentsOf(kind).filter((name) => PLACES.includes(name));
   return othersOf(all, places)
     .filter((other) => changesArguments(other.step))
-    .map((other) => canonicalJson(pick(other.new.inputs, judgedArguments(kind))))
+    .map(({ new: { inputs }, impact }) =>
+      canonicalJson([pick(inputs, judgedArguments(kind)), impact.members["keys"] ?? impact.secrets ?? ""]),
+    )
     .sort(compareText);
 }
 

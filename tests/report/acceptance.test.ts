@@ -4,7 +4,19 @@ import { report } from "../../provider/report";
 import type { JsonObject } from "../../provider/basics/json";
 import { apiPerFile, folderPerFile } from "../support/bench";
 import { Operation, UNKNOWN } from "../support/operation";
-import { stepOf, planJson, read, recorded, shuffled, type MadeStep, created, deleted } from "./plans";
+import {
+  found,
+  list,
+  many,
+  stepOf,
+  planJson,
+  read,
+  recorded,
+  shuffled,
+  type MadeStep,
+  created,
+  deleted,
+} from "./plans";
 
 /** What a digest covers, and what accepting one lets through. */
 
@@ -43,6 +55,23 @@ describe("the digest of a plan's dangers", () => {
       digestOf(gone, created("PageShieldPolicy", "b", { zoneId, action: "log", value }));
     expect(other("z", "script-src 'none'")).not.toBe(other("z", "script-src *"));
     expect(other("y", "script-src 'none'")).toBe(other("y", "script-src *"));
+  });
+
+  test("of removed keys covers which keys another resource gets in the plan, and no values", () => {
+    const place = { accountId: "a", namespaceId: "n", entries: "[secret]" };
+    const digest = (names: readonly string[], secrets = "1"): string | undefined =>
+      digestOf(
+        stepOf("update", "KvEntries", "from", {
+          old: { ...place, keys: 30 },
+          new: {
+            ...place,
+            ...found({ removed: list(...many(15)), secrets, keys: list(...many(15, "left/")) }),
+          },
+        }),
+        created("KvEntries", "to", { ...place, ...found({ keys: list(...names), added: list(...names) }) }),
+      );
+    expect(digest(many(15))).not.toBe(digest(many(15, "other/")));
+    expect(digest(many(15), "2")).toBe(digest(many(15)));
   });
 
   const GONE = policy("a");
