@@ -81,7 +81,7 @@ export const pageShieldSettings = defineResource({
     const settings = await applySettings(ctx, args.zoneId, declaredSettings(args), original, original.values);
     if (settings === original && args.onDestroy !== "keep") {
       ctx.say.info(
-        `the Page Shield settings of zone ${args.zoneId} already match the program. A destroy will leave them unchanged, because they're the original settings.`,
+        `the Page Shield settings of zone ${args.zoneId} already match the program. A destroy will leave them unchanged.`,
       );
     }
     return { id: args.zoneId, computed: { previous: original.values, ...updatedAt(settings) } };
