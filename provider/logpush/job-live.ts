@@ -26,6 +26,11 @@ interface Request {
 
 export function checkJobLive({ ctx, args, olds }: Request): Promise<readonly (() => Promise<Findings>)[]> {
   const scope = scopeOf(args);
+  const list = (): Promise<readonly ListedField[]> =>
+    ctx.once(`fields of ${args.dataset} of ${scopeName(scope)}`, () =>
+      listFields(ctx.api, scope, args.dataset),
+    );
+  const isAll = args.outputOptions?.fieldNames === "all";
   // 1. An existing job that can't be adopted fails the preview.
   const existing = async (): Promise<Findings> => {
     if (isSameJob(args, olds)) {
@@ -33,20 +38,19 @@ export function checkJobLive({ ctx, args, olds }: Request): Promise<readonly (()
       return {};
     }
     // The create doesn't accept an incomplete list either.
-    const list = (): Promise<readonly Job[]> => listJobs(ctx.api, scope, { complete: true });
-    const jobs = await ctx.once(`Logpush jobs of ${scopeName(scope)}`, list);
-    const adopted = await findJobToAdopt(ctx, args, jobs, pinnedFields(args, olds));
+    const listAll = (): Promise<readonly Job[]> => listJobs(ctx.api, scope, { complete: true });
+    const jobs = await ctx.once(`Logpush jobs of ${scopeName(scope)}`, listAll);
+    const allFields =
+      pinnedFields(args, olds) ?? (isAll ? (await list()).map(({ name }) => name) : undefined);
+    const adopted = await findJobToAdopt(ctx, args, jobs, allFields);
     if (adopted === undefined) warnOfMissingProof(ctx, args);
-    const adopts = adopted === undefined ? {} : adoptionOf(ctx, args, adopted, pinnedFields(args, olds));
+    const adopts = adopted === undefined ? {} : adoptionOf(ctx, args, adopted, allFields);
     return { ...adopts, seen: [SEEN.existingJob] };
   };
   // 2. Its fields must be among those that the API lists for the dataset on this plan.
   const fields = async (): Promise<Findings> => {
     try {
-      const listed = await ctx.once(`fields of ${args.dataset} of ${scopeName(scope)}`, () =>
-        listFields(ctx.api, scope, args.dataset),
-      );
-      return checkFields(ctx, args, olds, listed);
+      return checkFields(ctx, args, olds, await list());
     } catch (error) {
       const reason = isNotFound(error) ? wrongDatasetReason(args) : undefined;
       if (reason === undefined) throw error;
@@ -56,9 +60,8 @@ export function checkJobLive({ ctx, args, olds }: Request): Promise<readonly (()
   const wantsFields = args.outputOptions?.fieldNames !== undefined || args.filter !== undefined;
   if (!wantsFields) return Promise.resolve([existing]);
   // Only "all" also needs the list during the update. Otherwise, a missing permission is just a warning.
-  const isNeeded = args.outputOptions?.fieldNames === "all";
   const informing = async (): Promise<Findings> => (await ctx.unlessForbidden(fields)) ?? {};
-  return Promise.resolve([existing, isNeeded ? fields : informing]);
+  return Promise.resolve([existing, isAll ? fields : informing]);
 }
 
 function checkFields(

@@ -65,10 +65,9 @@ export const pageShieldSettings = defineResource({
   lock: ({ zoneId }) => LOCK.pageShield(zoneId),
 
   // Fails the preview if the zone doesn't exist, its plan lacks Page Shield, or the token may not read it.
-  async live({ ctx, args, olds }) {
+  async live({ ctx, args }) {
     const current = await ctx.once(`settings of ${args.zoneId}`, () => readZoneSettings(ctx, args.zoneId));
-    if (olds["zoneId"] === args.zoneId) return {};
-    // A zone always has settings, so these show the reviewer what a new resource changes.
+    // A zone always has settings, so these show the reviewer what a new resource, or a new argument, changes.
     const settings = pickSettings(
       current.values,
       SETTINGS.filter((key) => !ctx.isSecret(key)),

@@ -1,10 +1,11 @@
 import { digestOf } from "../basics/digest";
-import { canonicalJson, omit, omitAbsent, pick } from "../basics/json";
+import { canonicalJson, omit, omitAbsent, pick, type JsonObject } from "../basics/json";
 import { ADOPTED } from "../runtime/adopted";
 import { IMPACT } from "../runtime/impact";
 import { compareText } from "../basics/words";
+import { showsWholeLocation } from "../logpush/destination-text";
 import { PROVIDER_TYPES } from "../runtime/type-tokens";
-import { argumentsOf, judgedArguments, judgesOf } from "./effects";
+import { argumentsOf, judgesOf } from "./effects";
 import { joined, say, value } from "./phrase";
 import { DANGERS, type Danger, type JudgedGate } from "./model";
 import type { Plan, Sides, Step } from "./plan";
@@ -43,13 +44,12 @@ export function dangersOf(plan: Plan, steps: readonly Step[], gate: JudgedGate):
 }
 
 /**
- * Collects the values that a danger depends on: arguments, adopted and restored values, what the preview found, and for
- * a deletion what the last update found. They list at most 20 names, but have a digest of all of them. A plan hides
- * secret arguments, so their keyed digests stand for them.
+ * Collects the values that a danger depends on: all arguments, what the preview found, for a deletion what the last
+ * update found, and what else the plan changes. They list at most 20 names, but have a digest of all of them. A plan
+ * hides secret arguments, so their keyed digests stand for them.
  */
 function comparedBy(all: StepView): unknown {
   const { step, old, new: next, impact } = all;
-  const names = isOpen(all) ? argumentsOf(step.kind) : judgedArguments(step.kind);
   const recorded = isDeleted(step) ? recordedImpact(step.kind, step.old) : impact.members;
   const found = omit(recorded, ["traffic"]); // Counts change from minute to minute.
   const isHidden = (side: Sides): boolean => found["keys"] === undefined && secretsOf(side, step).length > 0;
@@ -57,39 +57,40 @@ function comparedBy(all: StepView): unknown {
     adopted: asObject(next.inputs[ADOPTED])["changes"],
     previous: old.outputs["previous"],
     found: Object.keys(found).length === 0 ? undefined : found,
-    moved: next.inputs["destinationMoved"],
     secretsBefore: isHidden(old) ? recordedSecrets(old) : undefined,
     secrets: isHidden(next) ? impact.secrets : undefined,
     known: impact.known,
   });
-  const sides = [old, next].map(({ inputs }) => pick(inputs, names));
-  const sources = isOpen(all) ? sourcesOf(all) : [];
-  const remaining = isDeleted(step) || step.kind === "KvEntries" ? remainingOf(all) : [];
+  const lists = [isOpen(all) ? sourcesOf(all) : [], remainingOf(all)];
   return [
-    ...sides,
+    shownOf(old, step),
+    shownOf(next, step),
     ...(Object.keys(more).length === 0 ? [] : [more]),
-    ...[sources, remaining].filter((each) => each.length > 0),
+    ...lists.filter((each) => each.length > 0),
   ];
 }
 
-/** Returns what the plan changes beside a deleted object or keys, because that may make up for them, or not. */
+/** Returns the arguments, and computed inputs that stand for what a plan hides or an argument means. */
+const shownOf = ({ inputs }: Sides, { kind }: Step): JsonObject =>
+  pick(inputs, [...argumentsOf(kind), "destinationShown", "destinationMoved", "codeDigest", "allFields"]);
+
+/** Returns what else the plan changes in the same place, because that may make up for a loss, or not. */
 function remainingOf(all: StepView): readonly unknown[] {
-  const { kind } = all.step;
-  const places = argumentsOf(kind).filter((name) => PLACES.includes(name));
+  const places = argumentsOf(all.step.kind).filter((name) => PLACES.includes(name));
   return othersOf(all, places)
     .filter((other) => changesArguments(other.step))
-    .map(({ new: { inputs }, impact }) =>
-      canonicalJson([pick(inputs, judgedArguments(kind)), impact.members["keys"] ?? impact.secrets ?? ""]),
+    .map(({ step, new: next, impact: { members, secrets, known } }) =>
+      canonicalJson([shownOf(next, step), members["keys"] ?? secrets ?? known ?? ""]),
     )
     .sort(compareText);
 }
 
 /**
- * Whether a value isn't known yet, or the engine couldn't check the resource, so that the preview couldn't find out what
+ * Whether a value isn't known yet, or the engine or the preview couldn't check the resource, so that nobody found out what
  * the other values change. Accepting what may happen then accepts it for these values only.
  */
-const isOpen = ({ step, impact: { unknown } }: StepView): boolean =>
-  changesArguments(step) && (unknown === undefined || unknown.length > 0);
+const isOpen = ({ step, impact: { unknown, skipped } }: StepView): boolean =>
+  changesArguments(step) && (unknown === undefined || unknown.length + skipped.length > 0);
 
 /**
  * Collects what the plan gives the resources that values come from, and the resources that theirs come from. A value that
@@ -106,10 +107,11 @@ function sourcesOf({ new: next, plan }: StepView): readonly unknown[] {
     }
   };
   follow(next);
-  return [...from].map(([urn, step]) => {
+  return [...from.values()].map((step) => {
     const { new: side, impact } = viewOf(step, plan);
+    const { known, secrets } = impact;
     // A plan hides code, but not its digest, which is a computed input.
-    return [urn, omit(side.inputs, [IMPACT]), omitAbsent({ known: impact.known, secrets: impact.secrets })];
+    return [step.kind ?? step.type, step.name, omit(side.inputs, [IMPACT]), omitAbsent({ known, secrets })];
   });
 }
 
@@ -123,7 +125,11 @@ const given = oncePerPlan(
 function untoldOf(all: StepView): readonly string[] {
   const { step, new: next, impact } = all;
   const { unknown = [], known, secrets } = impact;
-  if (!isOpen(all)) return secrets === undefined ? secretsOf(next, step) : [];
+  if (!isOpen(all))
+    return [
+      ...(secrets === undefined ? secretsOf(next, step) : []),
+      ...(hidesDestination(all) ? ["destinationConf"] : []),
+    ];
   const isHidden = (name: string): boolean =>
     containsSecret(next.inputs[name]) && (known === undefined || unknown.includes(name));
   // The plan has only the path of what couldn't be read.
@@ -134,9 +140,17 @@ function untoldOf(all: StepView): readonly string[] {
   return argumentsOf(step.kind).filter((name) => isHidden(name) || isUnread(name));
 }
 
-/** Returns the arguments that the program made secret and that can be part of a danger. */
+/** Whether a job's destination changes, and neither the plan nor a digest keyed by the earlier one tells all of it. */
+function hidesDestination({ before, new: next }: StepView): boolean {
+  const { destinationShown: shown, destinationMoved: moved } = next.inputs;
+  const isShown = typeof shown !== "string" || showsWholeLocation(shown);
+  if (before.inputs["destinationShown"] === shown) return moved === true;
+  return typeof moved !== "string" && !isShown;
+}
+
+/** Returns the arguments that the program made secret. */
 function secretsOf({ secrets }: Sides, { kind }: Step): readonly string[] {
-  return judgedArguments(kind).filter((name) => secrets.includes(name));
+  return argumentsOf(kind).filter((name) => secrets.includes(name));
 }
 
 /** Whether the step gives the object new values. */

@@ -160,16 +160,8 @@ export function judgesOf(kind: string | undefined): readonly Judge[] {
   ];
 }
 
-/** Lists this class's arguments that aren't neutral. */
-export function judgedArguments(kind: string | undefined): readonly string[] {
-  return argumentsOf(kind, ({ is }) => is !== "neutral");
-}
-
 /** Lists this class's arguments. */
-export function argumentsOf(
-  kind: string | undefined,
-  isWanted: (effect: Effect) => boolean = () => true,
-): readonly string[] {
-  const rows = Object.entries(ownMember(EFFECTS, kind ?? "") ?? {}).filter(([, effect]) => isWanted(effect));
-  return [...new Set(rows.map(([path]) => path.replace(/[.[{].*$/, "")))];
+export function argumentsOf(kind: string | undefined): readonly string[] {
+  const paths = Object.keys(ownMember(EFFECTS, kind ?? "") ?? {});
+  return [...new Set(paths.map((path) => path.replace(/[.[{].*$/, "")))];
 }

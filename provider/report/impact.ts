@@ -26,7 +26,7 @@ export interface Impact {
   readonly secrets?: string | undefined;
   /** The arguments that aren't known yet, at least in part. Undefined if the engine couldn't check the resource. */
   readonly unknown?: readonly string[];
-  /** If there are some: a keyed digest of what is known. Undefined without a credential. */
+  /** If there are some, or it didn't look everywhere: a keyed digest of what is known. Undefined without a credential. */
   readonly known?: string | undefined;
   /** Members of the existing object that no argument sets. */
   readonly unmanaged?: JsonObject | undefined;

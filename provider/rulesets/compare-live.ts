@@ -69,17 +69,16 @@ export async function compareLive(ctx: Context, compared: LiveComparison): Promi
 
 async function runningRuleset(
   ctx: Context,
-  { args, olds, recorded, existing }: LiveComparison,
+  { args, found, olds, recorded, existing }: LiveComparison,
 ): Promise<RunningRuleset | undefined> {
   const read = async (): Promise<RunningRuleset | undefined> => {
-    if (existing === undefined) {
-      const before =
-        olds !== undefined && isSameEntryPoint(olds, args) ? await prepare(ctx, olds, recorded) : undefined;
+    const known = olds !== undefined && isSameEntryPoint(olds, args) ? olds : undefined;
+    const own = existing?.rule ?? (known && findByRef(found, known.ref));
+    if (own?.deploys === undefined) {
+      const before = known && (await prepare(ctx, known, recorded));
       return before?.unresolved.length === 0 ? before : undefined;
     }
-    const { deploys } = existing.rule;
-    if (deploys === undefined) return undefined;
-    const { rulesetId: id, version, overrides } = deploys;
+    const { rulesetId: id, version, overrides } = own.deploys;
     return { managed: await findManagedRuleset(ctx, args.accountId, { id }, version), overrides };
   };
   try {

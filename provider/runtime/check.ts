@@ -209,7 +209,7 @@ class Collected {
       skipped: this.skipped.length === 0 ? undefined : [...new Set(this.skipped)],
       secrets: areKnown ? host.keyedDigest(secrets) : undefined,
       unknown: unknown.length === 0 ? undefined : unknown,
-      known: unknown.length === 0 ? undefined : host.keyedDigest(known),
+      known: unknown.length + this.skipped.length === 0 ? undefined : host.keyedDigest(known),
       ...members,
     });
     return { members, record };

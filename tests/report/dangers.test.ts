@@ -337,7 +337,7 @@ describe("a Logpush job's destination", () => {
     [
       "differs in what's hidden and easy to guess",
       job(HERE, { destinationMoved: true }),
-      `${HIDDEN}; accepting this accepts any new value`,
+      `${HIDDEN}; accepting this accepts any value of destinationConf`,
     ],
     [
       "isn't known yet",

@@ -13,7 +13,7 @@ const api = apiPerFile();
 const HARMLESS: Readonly<Record<string, string>> = {
   PageShieldSettings: "onDestroy",
   PageShieldPolicy: "description adopt",
-  ManagedRulesetOverride: "description ref matchedData adopt onDestroy",
+  ManagedRulesetOverride: "description ref adopt onDestroy",
   LogpushJob: "filterChecks frequency maxUploadBytes maxUploadIntervalSeconds maxUploadRecords adopt",
   LogpushTransformer: "",
   KvNamespace: "title preview adopt forceDestroy",

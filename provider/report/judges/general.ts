@@ -3,14 +3,14 @@ import { PROVIDER_TYPES } from "../../runtime/type-tokens";
 import { joined, say, value, words } from "../phrase";
 import { isDeleted, isNew, isReplaced, oncePerPlan, unknownPlaces } from "../sections/section";
 import { cell } from "../values";
-import type { Judge, Side } from "./sides";
+import { isUnchanged, type Judge, type Side } from "./sides";
 
 /** Finds resources of any provider that the plan replaces or deletes, ours that the update may replace, and another API. */
 export const general: Judge = (all) => {
   const { step, old, plan } = all;
   if (PROVIDER_TYPES.includes(step.type)) {
     const [from, to] = [apiOf(old), apiOf(all.new)];
-    const isKnown = isNew(step) ? knownApis(plan).has(to) : to === from;
+    const isKnown = isNew(step) ? knownApis(plan).has(to) : isUnchanged(from, to);
     const change = isNew(step) ? cell(to, 4_096) : say`${cell(from, 4_096)} → ${cell(to, 4_096)}`;
     return isDeleted(step) || isKnown
       ? []

@@ -119,9 +119,8 @@ const otherDestination = whileActing(
     return [say`log lines may no longer go to ${destinationOf(before)}: where they go is known after apply`];
   if (!isSame)
     return [say`log lines go to another destination: ${destinationOf(before)} → ${destinationOf(after)}`];
-  const any = moved === true ? "; accepting this accepts any new value" : "";
   return [
-    say`log lines may go to another recipient: a hidden part of ${destinationOf(after)} changes, such as a credential or tenant${words(any)}`,
+    say`log lines may go to another recipient: a hidden part of ${destinationOf(after)} changes, such as a credential or tenant`,
   ];
 });
 

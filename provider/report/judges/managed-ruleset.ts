@@ -122,7 +122,8 @@ const fewerRequests = whileEnabled((before, after) => {
  */
 const weakerRules = whileEnabled((before, after, change) => {
   const isSame = RULES.every((name) => isUnchanged(before.inputs[name], after.inputs[name]));
-  if (isSame && sameNames(before, after)) return [];
+  // A drift is what no argument covers, and the update undoes.
+  if (isSame && sameNames(before, after) && before.inputs["drift"] === undefined) return [];
   const lines = comparedIn(change, "weaker") ?? weakerAsDeclared(before, after);
   if (lines.length === 0) return [];
   const [was, is] = [levelOf(before), levelOf(after)];
@@ -218,7 +219,8 @@ function idsOfBoth(before: Side | undefined, after: Side): readonly [old: RuleId
 /** Finds payloads that are no longer logged, or that the holder of another key can read. */
 const otherKey = whileEnabled((before, after) => {
   const [was = "none", is = "none"] = [before, after].map(
-    ({ inputs }) => asObject(inputs["matchedData"])["publicKey"],
+    ({ inputs: { matchedData } }) =>
+      typeof matchedData === "string" ? matchedData : asObject(matchedData)["publicKey"], // Hidden as a whole.
   );
   return isUnchanged(was, is)
     ? []

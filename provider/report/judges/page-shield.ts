@@ -47,7 +47,8 @@ const isInert = (side: Side): boolean =>
 const stopped: Comparison = ({ before, after }) => {
   const [was, is] = [effectOf(before), effectOf(after)];
   if (before === undefined || isInert(before) || is === "blocks") return [];
-  if (was === is && isUnchanged(before.inputs["action"], after?.inputs["action"])) return [];
+  const isSame = was === is && was !== "unknown";
+  if (isSame && isUnchanged(before.inputs["action"], after?.inputs["action"])) return [];
   const policy = say`policy ${cell(before.inputs["description"], 60)}`;
   if (was === "reports" || was === "unknown")
     return [say`${policy} no longer reports: ${stateOf(before)} → ${stateOf(after)}`];
@@ -181,7 +182,8 @@ function reporting(name: string, what: string): Comparison {
     const { before: old, after } = change;
     const before = old ?? foundSettings(change);
     if (before === undefined || after === undefined || before.inputs["enabled"] === false) return [];
-    const [was, is] = [settingOf(before, name, before), settingOf(after, name, before)];
+    const now = before.inputs[name] ?? asObject(change.found["settings"])[name];
+    const [was, is] = [now ?? settingOf(before, name, before), settingOf(after, name, before)];
     if (isUnchanged(was, is) || is === true || is === undefined || was === false) return [];
     const zone = cell(after.inputs["zoneId"], 40);
     return [say`Page Shield in zone ${zone} ${words(what)}: ${name} ${cell(was)} → ${cell(is)}`];

@@ -105,7 +105,11 @@ export function changesOf(
   const { step, old, new: next } = all;
   if (isNew(step)) {
     // The delete of the old resource covers a rename.
-    if (traits.isSole && othersOf(all, traits.scope).some((other) => isDeleted(other.step))) return [];
+    if (
+      traits.isSole &&
+      othersOf(all, traits.scope).some(({ step: other, old }) => isDeleted(other) && !old.retained)
+    )
+      return [];
     return [{ before: adoptedBy(all), after: next, found: all.impact.members }];
   }
   const going = (): Change => ({
@@ -117,7 +121,7 @@ export function changesOf(
   const change: Change = { before: old, after: next, found: all.impact.members };
   if (!isReplaced(all)) return [change];
   const isSame = traits.scope.every((name) => sameJson(old.inputs[name], next.inputs[name]));
-  return isSame && !old.retained ? [change] : [going(), { ...change, before: adoptedBy(all) }];
+  return isSame ? [change] : [going(), { ...change, before: adoptedBy(all) }];
 }
 
 /** Finds the object that replaces one that a step deletes, if any. */

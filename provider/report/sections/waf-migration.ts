@@ -3,7 +3,8 @@ import { migrationLines } from "../../migration/impact";
 import { sameJson } from "../../basics/json";
 import type { Block } from "../model";
 import { say, words } from "../phrase";
-import { truncate, formatValue, asText } from "../values";
+import { hasUnknown } from "../../runtime/engine-values";
+import { truncate, formatValue, asText, containsSecret } from "../values";
 import {
   argumentTable,
   isDeleted,
@@ -65,7 +66,8 @@ interface Situation {
 
 export function situationOf(all: StepView): Situation {
   const { step, old, new: next } = all;
-  const target = isDeleted(step) ? undefined : asText(next.inputs["target"]);
+  const declared = next.inputs["target"];
+  const target = isDeleted(step) || declared === undefined ? undefined : formatValue(declared, 40);
   const { state, verdict } = isDeleted(step) ? {} : (newAssessment(all) ?? {});
   const recorded = isNew(step) || isReplaced(all) ? undefined : asText(old.outputs["migrationState"]);
   return { target, verdict, now: state === undefined ? recorded : formatValue(state, 40) };
@@ -85,10 +87,13 @@ function newAssessment(all: StepView): MigrationAssessment | undefined {
  */
 export function isAhead(all: StepView): boolean {
   const { now, target } = situationOf(all);
-  if (target !== "validation" && target !== "finished") return false;
+  const declared = all.new.inputs["target"];
+  const isOpen = target !== undefined && (hasUnknown(declared) || containsSecret(declared));
+  const last = isOpen ? "finished" : target;
+  if (last !== "validation" && last !== "finished") return false;
   if (now === undefined) return true;
   const at = STATES.findIndex((state) => state === now);
-  return at >= 0 && at < STATES.indexOf(target);
+  return at >= 0 && at < STATES.indexOf(last);
 }
 
 /** Shows what changed since the last assessment, then the assessment itself. */
