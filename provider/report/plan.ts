@@ -31,6 +31,7 @@ export type Operation = (typeof OPERATIONS)[number];
 
 const state = z.looseObject({
   id: z.string().optional(),
+  urn: z.string().optional(),
   custom: z.boolean().optional(),
   external: z.boolean().optional(),
   delete: z.boolean().optional(),
@@ -79,6 +80,8 @@ type DigestStep = NonNullable<Digest["steps"]>[number];
 export interface Step {
   readonly op: Operation;
   readonly urn: string;
+  /** The URN before the update. An alias may have had another one. */
+  readonly oldUrn: string;
   /** The class from this package, such as `KvEntries`. Undefined for other providers' resources. */
   readonly kind: string | undefined;
   /** The resource's full type in the engine. */
@@ -160,7 +163,9 @@ export function readPlan(text: string): Plan {
   const steps = given.filter((step) => !isPendingDelete(step)).map(stepOf);
   const pendingDeletes = given.filter((step) => isPendingDelete(step) && step.op !== "refresh").map(stepOf);
   const said = withoutSecretsOf(data, messagesOf(data.diagnostics ?? []));
-  const hasRun = steps.some(({ type, op }) => type !== STACK && !REFRESH_OPERATIONS.includes(op));
+  const hasRun = steps.some(
+    ({ type, op }) => type !== STACK && ![...WRITTEN_BY_REFRESH, "refresh"].includes(op),
+  );
   const diagnostics = hasRun ? said : withHostErrors(said);
   const failed = diagnostics.some(({ severity }) => severity === "error");
   const roots = steps.filter(({ type }) => type === STACK).map(({ op }) => op);
@@ -229,6 +234,7 @@ function stepOf({ op, urn, oldState, newState, replaceReasons }: DigestStep): St
   return {
     op: isReleased ? "discard" : op,
     urn,
+    oldUrn: oldState?.urn ?? urn,
     kind: custom ? kindOf(type) : undefined,
     type,
     name,
@@ -326,8 +332,8 @@ function hasSames({ steps, changeSummary }: Digest): boolean {
   return listed >= Math.min(2, changeSummary?.["same"] ?? 0);
 }
 
-/** The operations that a refresh step may have. Instead of `refresh`, older engines write what the refresh found. */
-const REFRESH_OPERATIONS: readonly Operation[] = ["refresh", "update", "delete"];
+/** Instead of `refresh`, older engines write what the refresh found. */
+const WRITTEN_BY_REFRESH: readonly Operation[] = ["update", "delete"];
 
 /**
  * Merges the two steps per resource that a plan with `--refresh` has: the refresh with the recorded state, and the
@@ -339,18 +345,21 @@ function applyRefresh(steps: readonly Step[], failed: boolean): Pick<Plan, "step
   const refreshes = new Map<string, Step>();
   const left: Step[] = [];
   const next = new Map<string, Step>();
-  for (const step of steps) {
-    const refresh = refreshes.get(step.urn);
-    if (refresh === undefined && REFRESH_OPERATIONS.includes(step.op)) {
-      refreshes.set(step.urn, step);
+  const last = new Map(steps.map(({ oldUrn }, index) => [oldUrn, index]));
+  for (const [index, step] of steps.entries()) {
+    const { op, oldUrn } = step;
+    const refresh = refreshes.get(oldUrn);
+    const isFollowed = last.get(oldUrn) !== index;
+    if (refresh === undefined && (op === "refresh" || (isFollowed && WRITTEN_BY_REFRESH.includes(op)))) {
+      refreshes.set(oldUrn, step);
       continue;
     }
     const merged = refresh === undefined ? step : { ...step, ...foundByRefresh(refresh, step) };
     left.push(merged);
-    if (step.op === "replace" || !next.has(step.urn)) next.set(step.urn, merged);
+    if (op === "replace" || !next.has(oldUrn)) next.set(oldUrn, merged);
   }
   const refreshed = [...refreshes.values()].flatMap((step): Refreshed[] => {
-    const following = next.get(step.urn);
+    const following = next.get(step.oldUrn);
     if (step.old === undefined) return [];
     if (following === undefined && failed) return []; // The preview didn't get that far.
     const now = following?.op === "create" ? undefined : following?.old;

@@ -299,8 +299,8 @@ describe("in the drift report on unusual plans", () => {
     const next = new Map(steps.filter(({ op }) => op !== "refresh").map((step) => [step.urn, step]));
     const older = steps.map((step) => {
       const following = next.get(step.urn);
-      if (step.op !== "refresh") return step;
-      if (following === undefined || following.op === "create") return { ...step, op: "delete" };
+      if (step.op !== "refresh" || following === undefined) return step;
+      if (following.op === "create") return { ...step, op: "delete" };
       const now = following.oldState;
       const isSame = JSON.stringify(step.oldState?.["inputs"]) === JSON.stringify(now?.["inputs"]);
       return isSame ? step : { ...step, op: "update", newState: now };

@@ -352,3 +352,20 @@ describe("a resource that the program only reads from now on", () => {
     expect(report(plan("id of b"), "text").text).toContain("unprotect: PageShieldPolicy a");
   });
 });
+
+test("a plan with --refresh has the steps of resources that an alias renames, and of those that weren't refreshed", () => {
+  const policy = { zoneId: "z", description: "p", action: "allow" };
+  const off = { ...policy, action: "log" };
+  const renamed = stepOf("update", "PageShieldPolicy", "new", { old: policy, new: off });
+  const refresh = stepOf("refresh", "PageShieldPolicy", "old", { old: policy, new: policy });
+  const oldState = { ...renamed.oldState, urn: refresh.urn };
+  const lost = ({ name, kind }: { name: string; kind: string }): string => `${kind} ${name}`;
+  expect(report(planJson(refresh, { ...renamed, oldState }), "json").dangers.map(lost)).toEqual([
+    "unprotect new",
+  ]);
+  const gone = stepOf("delete", "PageShieldPolicy", "other", { old: policy });
+  expect(report(planJson(refresh, gone), "json").dangers.map(lost)).toEqual([
+    "unprotect other",
+    "delete other",
+  ]);
+});

@@ -76,7 +76,7 @@ export function buildDrift(plan: Plan, unnamed = "plan"): DriftReport {
     resources: drifted.map((each) => resourceOf(each, byHand)).sort(byHarm),
     others,
     pending: changing
-      .filter((step) => !urns.has(step.urn) && !(step.kind === undefined && step.found !== undefined))
+      .filter((step) => !urns.has(step.oldUrn) && !(step.kind === undefined && step.found !== undefined))
       .map(({ op, kind, type, name }): Named => ({ op, type: kind ?? type, name })),
   };
 }

@@ -105,7 +105,7 @@ export const unseen: Judge = (all) => {
       return [["unseen", words("may delete keys that it wrote: the state doesn't say how many")]];
   }
   if (isDeleted(step)) return [];
-  const { recorded = old } = plan.refreshed?.find((each) => each.step.urn === step.urn) ?? {};
+  const { recorded = old } = plan.refreshed?.find((each) => each.step.urn === step.oldUrn) ?? {};
   const found = impact.unmanaged ?? old.outputs[UNMANAGED];
   const news = step.op === "update" ? newsOf(recorded.outputs[UNMANAGED], found) : undefined;
   const changed =
