@@ -23,7 +23,9 @@ export function mergeReports(reports: readonly Report[], { accepted }: Gate): Re
     counts: Object.fromEntries(
       COUNTED.map((what) => [what, total(what)] as const).filter(([, count]) => count > 0),
     ),
-    dangers: isAccepted ? dangers.map((danger) => ({ ...danger, verdict: "accepted" })) : dangers,
+    dangers: dangers.map((danger) =>
+      isAccepted && danger.kind !== "traffic" ? { ...danger, verdict: "accepted" } : danger,
+    ),
     digest,
     sections: named(({ sections }) => sections),
     others: named(({ others }) => others),

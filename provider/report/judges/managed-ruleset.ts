@@ -15,7 +15,7 @@ import { joined, say, someOf, words, type Phrase } from "../phrase";
 import type { Plan } from "../plan";
 import { isDeleted, mayDeleteFirst, NOTHING, oncePerPlan, viewOf } from "../sections/section";
 import { modeOf, nameOf, skipWords } from "../sections/managed-ruleset";
-import { asObject, cell, asList, asText, formatValue } from "../values";
+import { asObject, cell, asList, asText, formatValue, SECRET } from "../values";
 import { selectsNoLess, selectsNothing } from "./requests";
 import { exceptionsOf, mayAct, mayReach, mayRun, ownId, skipsNoMoreRequests } from "./ruleset-facts";
 import { deploymentOf, deploymentsAfter, newlySkipped, skippedAnew } from "./ruleset-order";
@@ -176,9 +176,8 @@ const createdAgain = whileEnabled((_, after, change) => {
 const moreExceptions: Comparison = (change) => {
   const { before, after } = change;
   if (after === undefined) return [];
-  const [were, are] = [before?.inputs["exceptions"], after.inputs["exceptions"]];
   const isProtected = before !== undefined && mayRun(before);
-  if (isHidden(are) && (isProtected || !isHidden(were)))
+  if (isHidden(after.inputs["exceptions"]))
     return [say`${nameOf(after)} gets exceptions that the plan doesn't show`];
   // A new rule goes last, unless its position says otherwise.
   const position = after.inputs["position"];
@@ -278,6 +277,8 @@ export const managed = judgesFor(traits, COMPARISONS, {
 
 /** Returns the arguments that an adopted rule has after a destroy restores it. */
 function asFound(old: Side): Side {
+  // What it was is hidden along with an argument that may be secret.
+  if (isHidden(old.outputs["previous"])) return { ...old, inputs: { ...old.inputs, enabled: SECRET } };
   const { rule, exceptions } = asObject(old.outputs["previous"]);
   // The state contains the rule as it was sent, without its ID.
   const rules = [rule, ...asList(exceptions).map((one) => asObject(one)["rule"])].map((one) => ({
@@ -299,12 +300,14 @@ function asFound(old: Side): Side {
       allRulesEnabled: overrides?.enabled,
       categories: overrides?.categories,
       rules: overrides?.rules,
+      matchedData:
+        found.deploys?.publicKey === undefined ? undefined : { publicKey: found.deploys.publicKey },
       exceptions:
         inFront.length === 0
           ? undefined
           : inFront
               .filter(({ enabled }) => enabled)
-              .map(({ expression, skips }) => ({ expression, skip: skips })),
+              .map(({ expression, skips, logging }) => omitAbsent({ expression, skip: skips, logging })),
     }),
   };
   return { inputs, outputs: old.outputs };

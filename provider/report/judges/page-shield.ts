@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../basics/json";
+import { isJsonObject, type JsonObject } from "../../basics/json";
 import { pluralize } from "../../basics/words";
 import { formatNumber } from "../../limits/workers";
 import { IMPACT } from "../../runtime/impact";
@@ -8,7 +8,7 @@ import { threatMark } from "../../page-shield/threat";
 import { newlyAllowed, unreportedText } from "../../page-shield/newly-allowed";
 import { joined, say, someOf, value, words, type Phrase } from "../phrase";
 import { wouldBlockIn } from "../sections/page-shield";
-import { asObject, cell } from "../values";
+import { asObject, cell, SECRET } from "../values";
 import { selectsNoLess, selectsNothing } from "./requests";
 import {
   isHidden,
@@ -150,10 +150,16 @@ const settingsTraits: ObjectTraits = {
     const { inputs, outputs } = old;
     return inputs["onDestroy"] === "keep"
       ? old
-      : { inputs: { ...inputs, ...asObject(outputs["previous"]) }, outputs };
+      : { inputs: { ...inputs, ...previousOf(outputs["previous"]) }, outputs };
   },
   mayReplace: () => true,
 };
+
+/** Returns the settings that a destroy restores. What they are is hidden if the zone's ID may be secret. */
+function previousOf(previous: unknown): JsonObject {
+  const hidden = { enabled: SECRET, useReportingEndpoint: SECRET, useConnectionUrlPath: SECRET };
+  return isHidden(previous) ? hidden : asObject(previous);
+}
 
 /** Returns a zone setting. A setting that isn't declared has the value that was found. */
 const settingOf = (side: Side, name: string, recorded: Side): unknown =>
@@ -171,9 +177,9 @@ const monitorOff: Comparison = (change) => {
   if (after === undefined || isUnchanged(before?.inputs["enabled"], after.inputs["enabled"])) return [];
   if (after.inputs["enabled"] === true || before?.inputs["enabled"] === false) return [];
   const zone = cell(after.inputs["zoneId"], 40);
-  return before === undefined
-    ? [say`Page Shield in zone ${zone} is disabled, if it's enabled now`]
-    : [say`Page Shield in zone ${zone} is disabled`];
+  if (before === undefined) return [say`Page Shield in zone ${zone} is disabled, if it's enabled now`];
+  const is = words(isHidden(after.inputs["enabled"]) ? "may be" : "is");
+  return [say`Page Shield in zone ${zone} ${is} disabled`];
 };
 
 /** Finds settings that make Page Shield report or record less. If it's disabled, it does neither. */
