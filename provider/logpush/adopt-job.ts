@@ -7,7 +7,6 @@ import { omit, ownMember, sameJson, type JsonObject } from "../basics/json";
 import { hidesCredentials, samePlace, shownDestination } from "./destination-text";
 import { jobLabel, type JobArgs } from "./job-args";
 import { hasSameIdentity, jobFromApi, type Job } from "./job";
-import { listedFields } from "./output-options";
 
 /**
  * Returns the existing job that a create should adopt. Undefined if the create should make a new one.
@@ -104,16 +103,7 @@ function shownJob(args: JobArgs, job: Job, allFields: readonly string[] | undefi
   // A declared property that the job lacks is a change as well, so its name must be included.
   const members = Object.fromEntries(names.map((name) => [name, ownMember(exists, name)]));
   const isFilterShown = args.filter === undefined || job.filter !== undefined;
-  // All options are written together, so writing any of them drops the fields that the program doesn't list.
-  const written = args.outputOptions ?? exists.outputOptions;
-  const fieldNames = listedFields(job.raw["output_options"]);
-  const losesFields = written !== undefined && written.fieldNames === undefined && fieldNames !== undefined;
-  return {
-    ...members,
-    destinationShown: differs,
-    ...(isFilterShown ? {} : { filter: "not returned" }),
-    ...(losesFields ? { outputOptions: { ...exists.outputOptions, fieldNames } } : {}),
-  };
+  return { ...members, destinationShown: differs, ...(isFilterShown ? {} : { filter: "not returned" }) };
 }
 
 /** Returns the declared arguments without secrets, for comparison with the existing job's. */

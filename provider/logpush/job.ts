@@ -193,7 +193,8 @@ export function createRequest(
 
 /**
  * Returns the body of `PUT /zones/{zone_id}/logpush/jobs/{job_id}`: the whole job, except fields that can't change.
- * Fields that are no longer declared are reset to their defaults. Unknown fields that others set are kept.
+ * Fields that are no longer declared are reset to their defaults. What others set that was never declared is kept: unknown
+ * fields, and the names of the logged fields.
  */
 export function updateRequest(
   args: JobArgs,
@@ -202,7 +203,8 @@ export function updateRequest(
   { allFields, form, token }: RequestDetails,
 ): Record<string, unknown> {
   const { outputOptions: options } = args;
-  const unset = before.outputOptions === undefined ? undefined : null;
+  const isNoneOfOurs = options?.fieldNames === undefined && before.outputOptions?.fieldNames === undefined;
+  const field_names = isNoneOfOurs ? listedFields(raw["output_options"]) : undefined;
   const plain = SIMPLE_MEMBERS.map((member): [string, unknown] => {
     const { name, unset } = SIMPLE[member];
     const isOwn = before[member] !== undefined || (LEAVES_OUT.includes(member) && isSet(member, raw));
@@ -220,8 +222,9 @@ export function updateRequest(
       // Cloudflare replaces the options as a whole, so all of them are sent.
       output_options:
         options === undefined
-          ? unset
+          ? before.outputOptions && (field_names === undefined ? null : { field_names })
           : {
+              ...omitAbsent({ field_names }),
               ...omit(unknownOptions(raw["output_options"]), removedOptions(args, before)),
               ...optionsToRequest(options, allFields, form),
             },

@@ -15,7 +15,7 @@ export interface OutputOptionsArgs {
   /**
    * The fields to send, in this order, or `"all"` for every field that the dataset has when the job is created. The output
    * `allFields` keeps those fields, and a preview warns once the dataset has more or fewer. By default, Cloudflare
-   * chooses. Updates in place.
+   * chooses, or what someone else chose stays. Updates in place.
    */
   readonly fieldNames?: pulumi.Input<LiteralUnion<"all"> | readonly pulumi.Input<string>[]>;
   /**

@@ -110,6 +110,7 @@ export const pageShieldPolicy = defineResource({
   rules: [
     {
       needs: ["value", "description"],
+      quotes: ["value"],
       check: ({ description }, given) => {
         const { data } = cspInput.safeParse(given["value"]);
         const warnings = data === undefined ? [] : lintCsp(data);

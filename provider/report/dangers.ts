@@ -10,8 +10,16 @@ import { joined, say, value } from "./phrase";
 import { DANGERS, type Danger, type JudgedGate } from "./model";
 import type { Plan, Sides, Step } from "./plan";
 import { recordedImpact, recordedSecrets } from "./impact";
-import { isDeleted, oncePerPlan, othersOf, PLACES, viewOf, type StepView } from "./sections/section";
-import { asNumber, asObject, containsSecret } from "./values";
+import {
+  placedAt,
+  isDeleted,
+  oncePerPlan,
+  othersOf,
+  PLACES,
+  viewOf,
+  type StepView,
+} from "./sections/section";
+import { asNumber, asObject, containsSecret, isHidden } from "./values";
 
 /** Finds a plan's dangers, worst first. */
 export function dangersOf(plan: Plan, steps: readonly Step[], gate: JudgedGate): readonly Danger[] {
@@ -76,7 +84,11 @@ const shownOf = ({ inputs }: Sides, { kind }: Step): JsonObject =>
 
 /** Returns what else the plan changes in the same place, because that may make up for a loss, or not. */
 function remainingOf(all: StepView): readonly unknown[] {
-  const places = argumentsOf(all.step.kind).filter((name) => PLACES.includes(name));
+  // What the plan hides may be the same place.
+  const { inputs } = placedAt(all);
+  const places = argumentsOf(all.step.kind).filter(
+    (name) => PLACES.includes(name) && !isHidden(inputs[name]),
+  );
   return othersOf(all, places)
     .filter((other) => changesArguments(other.step))
     .map(({ step, new: next, impact: { members, secrets, known } }) =>

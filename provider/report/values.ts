@@ -2,13 +2,16 @@ import { escapeInvisible } from "../basics/printable";
 import { formatNumber } from "../limits/workers";
 import { isJsonObject, omit, sameJson, type JsonObject } from "../basics/json";
 import { truncate } from "../basics/words";
-import { UNKNOWN } from "../runtime/engine-values";
+import { hasUnknown, UNKNOWN } from "../runtime/engine-values";
 import { value, words, type Phrase } from "./phrase";
 
 export { truncate };
 
 /** The text that the engine writes instead of a secret. */
 export const SECRET = "[secret]";
+
+/** Whether the value, or anything inside it, is secret or unknown before the update. */
+export const isHidden = (given: unknown): boolean => containsSecret(given) || hasUnknown(given);
 
 /** Whether the value, or anything inside it, is secret. */
 export function containsSecret(given: unknown): boolean {

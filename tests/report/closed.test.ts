@@ -1,16 +1,16 @@
 import { managedRulesets } from "edgeguard-local";
-import { report } from "../../provider/report";
-import type { JsonObject } from "../../provider/basics/json";
+import { report, reportAll } from "../../provider/report";
+import { omitAbsent, type JsonObject } from "../../provider/basics/json";
 import { accounts, apiPerTest, zones } from "../support/bench";
 import { Operation, rawGet, rawSend, UNKNOWN, type Recorded } from "../support/operation";
-import { created, planJson, stepOf, type MadeStep } from "./plans";
+import { created, planJson, read, stepOf, type MadeStep } from "./plans";
 
 /** Losses that only a comparison with the zone, or with the rest of the plan, shows. */
 
 const api = apiPerTest();
-const { empty: zoneId } = zones;
-const { main: accountId } = accounts;
-const ENTRY_POINT = `/zones/${zoneId}/rulesets/phases/http_request_firewall_managed/entrypoint`;
+const ZONE = zones.empty;
+const ACCOUNT = accounts.main;
+const ENTRY_POINT = `/zones/${ZONE}/rulesets/phases/http_request_firewall_managed/entrypoint`;
 
 const dangersOf = (...steps: MadeStep[]): string[] =>
   report(planJson(...steps), "json").dangers.map(
@@ -33,12 +33,10 @@ async function changing(
 }
 
 /** A plan doesn't show a secret. */
-function hiding(name: string, { oldState = {}, newState = {}, ...step }: MadeStep): MadeStep {
-  const hide = (side: JsonObject): JsonObject => ({
-    ...side,
-    inputs: { ...(side["inputs"] as JsonObject), [name]: "[secret]" },
-  });
-  return { ...step, oldState: hide(oldState), newState: hide(newState) };
+function hiding(name: string, step: MadeStep, bag = "inputs"): MadeStep {
+  const hide = (side: JsonObject | undefined): JsonObject | undefined =>
+    side && { ...side, [bag]: { ...(side[bag] as JsonObject), [name]: "[secret]" } };
+  return { ...step, ...omitAbsent({ oldState: hide(step.oldState), newState: hide(step.newState) }) };
 }
 
 describe("Page Shield settings", () => {
@@ -65,31 +63,26 @@ describe("Page Shield settings", () => {
 
 test.each<[string, JsonObject, JsonObject]>([
   ["other options", { field_names: ["RayID"] }, { outputOptions: { timestampFormat: "rfc3339" } }],
-  ["none, which resets another", { field_names: ["RayID"], sample_rate: 0.5 }, {}],
-])("a job that's taken over loses its fields if the program sets %s", async (_, output_options, declared) => {
+  ["none, which resets another", { field_names: ["RayID"], "CVE-2021-44228": true }, {}],
+])("a job keeps its fields if a program that takes it over sets %s", async (_, output_options, declared) => {
   const job = { name: "one", dataset: "http_requests", destination_conf: "https://logs.example.com/in" };
-  await rawSend(api, "POST", `/zones/${zoneId}/logpush/jobs`, { ...job, output_options, enabled: true });
+  await rawSend(api, "POST", `/zones/${ZONE}/logpush/jobs`, { ...job, output_options, enabled: true });
   const { name, dataset, destination_conf: destinationConf } = job;
-  const step = await previewed("LogpushJob", "one", {
-    zoneId,
-    name,
-    dataset,
-    destinationConf,
-    adopt: "takeOver",
-    ...declared,
-  });
-  expect(dangersOf(step)).toContainEqual(
-    expect.stringContaining("some fields might stop being logged: 1 field"),
+  const program = { zoneId: ZONE, name, dataset, destinationConf, adopt: "takeOver", ...declared };
+  const recorded = await new Operation(api).up("LogpushJob", program);
+  await new Operation(api).up(
+    "LogpushJob",
+    { ...program, outputOptions: { sampleRate: 1, timestampFormat: "unix" } },
+    recorded,
   );
-  await new Operation(api).up("LogpushJob", step.newState?.["inputs"] as JsonObject);
-  const { result } = await rawGet(api, `/zones/${zoneId}/logpush/jobs`);
-  expect(JSON.stringify(result)).not.toContain("field_names");
+  const { result } = await rawGet(api, `/zones/${ZONE}/logpush/jobs`);
+  expect(result).toMatchObject([{ output_options: { field_names: ["RayID"], timestamp_format: "unix" } }]);
 });
 
 describe("a managed ruleset's deployment", () => {
   const owasp = {
-    zoneId,
-    accountId,
+    zoneId: ZONE,
+    accountId: ACCOUNT,
     ref: "mine",
     ruleset: { id: managedRulesets.owasp },
     adopt: "takeOver",
@@ -135,10 +128,15 @@ describe("a managed ruleset's deployment", () => {
   });
 
   test("isn't accepted with another exception of a deployment that it comes after", async () => {
-    const path = `/accounts/${accountId}/rulesets/${managedRulesets.managed}`;
+    const path = `/accounts/${ACCOUNT}/rulesets/${managedRulesets.managed}`;
     const { result } = await rawGet(api, path);
     const [one, two] = (result as { rules: { id: string }[] }).rules.map(({ id }) => id);
-    const managed = { zoneId, accountId, ref: "own", ruleset: { id: managedRulesets.managed } };
+    const managed = {
+      zoneId: ZONE,
+      accountId: ACCOUNT,
+      ref: "own",
+      ruleset: { id: managedRulesets.managed },
+    };
     const recorded = await new Operation(api).up("ManagedRulesetOverride", { ...managed, position: "first" });
     const own = await changing("ManagedRulesetOverride", recorded, { ...managed, position: "last" });
     const digest = async (id: string): Promise<string | undefined> => {
@@ -152,7 +150,13 @@ describe("a managed ruleset's deployment", () => {
 });
 
 test("a policy whose `enabled` is secret may no longer report", async () => {
-  const policy = { zoneId, description: "p", action: "log", expression: "true", value: "script-src 'self'" };
+  const policy = {
+    zoneId: ZONE,
+    description: "p",
+    action: "log",
+    expression: "true",
+    value: "script-src 'self'",
+  };
   const recorded = await new Operation(api).up("PageShieldPolicy", policy);
   const step = await changing("PageShieldPolicy", recorded, { ...policy, enabled: false });
   expect(dangersOf(hiding("enabled", step))).toEqual([
@@ -168,4 +172,111 @@ test("a migration to a target that the plan hides, or that isn't known yet, can'
   const unknown = await previewed("WafMigration", "one", { ...migration, target: UNKNOWN });
   for (const step of [hidden, unknown])
     expect(dangersOf(step)).toEqual([expect.stringMatching(/^irreversible one: .*can't undo it/)]);
+});
+
+const POLICY = { description: "p", action: "log", expression: "true", value: "script-src 'self'" };
+const JOB = {
+  name: "one",
+  dataset: "http_requests",
+  destinationConf: "https://logs.example.com/in",
+  outputOptions: { fieldNames: ["RayID"] },
+};
+
+test.each<[string, JsonObject]>([
+  ["PageShieldPolicy", POLICY],
+  ["LogpushJob", JOB],
+])(
+  "a %s of a zone whose ID is secret isn't replaced by an equal one, maybe of another zone",
+  async (type, declared) => {
+    const { inputs, outputs } = await new Operation(api).up(type, { ...declared, zoneId: ZONE });
+    const gone = stepOf("delete", type, "gone", { old: inputs, outputs });
+    const left = stepOf("same", type, "left", { old: inputs, outputs, new: inputs });
+    expect(dangersOf(gone, left)).toEqual(["delete gone: is deleted"]);
+    const lost = expect.stringMatching(/^unprotect gone: /) as string;
+    expect(dangersOf(hiding("zoneId", gone), hiding("zoneId", left))).toEqual([
+      lost,
+      "delete gone: is deleted",
+    ]);
+    const moved = stepOf("replace", type, "gone", { old: inputs, outputs, new: inputs });
+    expect(dangersOf(hiding("zoneId", moved))).toEqual([lost, "replace gone: is replaced"]);
+  },
+);
+
+test("a place that another package's resource gives may be another one once that is updated", async () => {
+  const recorded = await new Operation(api).up("PageShieldPolicy", { ...POLICY, zoneId: ZONE });
+  const source = {
+    op: "update",
+    urn: "urn:pulumi:dev::edge::command:local:Command::find",
+    newState: { custom: true },
+  };
+  const step = await changing("PageShieldPolicy", recorded, { ...POLICY, zoneId: UNKNOWN });
+  const from = (side: JsonObject = {}): JsonObject => ({
+    ...side,
+    propertyDependencies: { zoneId: [source.urn] },
+  });
+  const both = { ...step, oldState: from(step.oldState), newState: from(step.newState) };
+  const [first] = dangersOf({ ...source, oldState: { custom: true } }, both);
+  expect(first).toMatch(/^unprotect one: policy p no longer reports/);
+});
+
+test("an adopted rule may get weaker when a destroy restores it, if the plan hides what it was", async () => {
+  const ruleset = { id: managedRulesets.owasp };
+  const action_parameters = { ...ruleset, overrides: { enabled: false } };
+  const rule = { action: "execute", ref: "theirs", expression: "true", enabled: true, action_parameters };
+  await rawSend(api, "PUT", ENTRY_POINT, { rules: [rule] });
+  const program = { zoneId: ZONE, accountId: ACCOUNT, ref: "mine", ruleset, adopt: "takeOver" };
+  const { inputs: old, outputs } = await new Operation(api).up("ManagedRulesetOverride", program);
+  const gone = stepOf("delete", "ManagedRulesetOverride", "one", { old, outputs });
+  expect(dangersOf(gone)).toContainEqual(expect.stringMatching(/ is disabled/));
+  expect(dangersOf(hiding("previous", gone, "outputs"))).toContainEqual(
+    expect.stringMatching(/ may be disabled/),
+  );
+});
+
+test("what an update takes back after an interrupted one isn't known", async () => {
+  const recorded = await new Operation(api).up("PageShieldPolicy", { ...POLICY, zoneId: ZONE });
+  const step = await changing("PageShieldPolicy", recorded, { ...POLICY, zoneId: ZONE });
+  const unfinished = { ...step, oldState: { ...step.oldState, initErrors: ["interrupted"] } };
+  expect(dangersOf(unfinished)).toEqual([expect.stringMatching(/^unseen one: may take back/)]);
+});
+
+test.each<[string, JsonObject, JsonObject]>([
+  ["LogpushJob", { ...JOB, zoneId: ZONE }, { name: "two" }],
+  ["LogpushJob", { ...JOB, zoneId: ZONE }, { destinationConf: "https://evil.example/in" }],
+  ["PageShieldPolicy", { ...POLICY, zoneId: ZONE }, { description: "q" }],
+  [
+    "LogpushTransformer",
+    { accountId: ACCOUNT, name: "t", code: "SELECT RayID FROM http_requests" },
+    { name: "u" },
+  ],
+])(
+  "without live checks, accepting what a %s may take over doesn't cover another: %j %j",
+  async (type, declared, change) => {
+    const digest = async (more: JsonObject): Promise<string | undefined> => {
+      const operation = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
+      const { inputs } = await operation.preview(type, { ...declared, adopt: "takeOver", ...more });
+      return digestOf(hiding("destinationConf", created(type, "one", inputs)));
+    };
+    expect(await digest({})).toMatch(/^[0-9a-f]{64}$/);
+    expect(await digest(change)).not.toBe(await digest({}));
+  },
+);
+
+test("accepting that a job is deleted doesn't cover where a new one pushes", async () => {
+  const { inputs: old, outputs } = await new Operation(api).up("LogpushJob", { ...JOB, zoneId: ZONE });
+  const gone = stepOf("delete", "LogpushJob", "one", { old, outputs });
+  const digest = async (destinationConf: string): Promise<string | undefined> => {
+    const next = await previewed("LogpushJob", "two", { ...JOB, zoneId: ZONE, name: "two", destinationConf });
+    return digestOf(gone, hiding("destinationConf", next));
+  };
+  expect(await digest("https://one.example/in")).not.toBe(await digest("https://two.example/in"));
+});
+
+test("accepting the dangers of several stacks doesn't accept traffic either", () => {
+  const dev = read("traffic.log-to-block.json");
+  const plans = ["dev", "prod"].map((name) => ({ name, text: dev.replaceAll(":dev::", `:${name}::`) }));
+  const options = { failOn: ["traffic"], traffic: 0 } as const;
+  const { digest = "" } = reportAll(plans, "json", options);
+  const { dangers } = reportAll(plans, "json", { ...options, accepted: new Set([digest]) });
+  expect(dangers.map(({ verdict }) => verdict)).toEqual(["fails", "fails"]);
 });

@@ -8,6 +8,7 @@ import { entriesImpact, overwritten, pruned } from "../sections/kv";
 import {
   isDeleted,
   isReplaced,
+  isSamePlace,
   losesObject,
   othersOf,
   successor,
@@ -94,7 +95,7 @@ function isKept({ step, old, new: next, plan }: StepView): boolean {
   const keys = recordedImpact(step.kind, step.old)["keys"];
   if (keys === undefined) return false;
   const isSameNamespace = ({ inputs }: Sides): boolean =>
-    ["accountId", "namespaceId"].every((name) => sameJson(inputs[name], old.inputs[name]));
+    isSamePlace(old.inputs, inputs, ["accountId", "namespaceId"]);
   return plan.steps.some((other) => {
     if (other.kind !== step.kind || isDeleted(other) || other.new === undefined) return false;
     const side = other === step ? next : other.new;

@@ -5,16 +5,8 @@ import { passesAtLeast } from "../../logpush/filter-compare";
 import { sameJson } from "../../basics/json";
 import { hasUnknown, UNKNOWN } from "../../runtime/engine-values";
 import { say, someOf, value, words, type Phrase } from "../phrase";
-import { asObject, cell, asNumber, asText, counted } from "../values";
-import {
-  isHidden,
-  judgesFor,
-  isUnchanged,
-  whileActing,
-  type Comparison,
-  type ObjectTraits,
-  type Side,
-} from "./sides";
+import { asObject, cell, asNumber, asText, counted, isHidden } from "../values";
+import { judgesFor, isUnchanged, whileActing, type Comparison, type ObjectTraits, type Side } from "./sides";
 
 /** Compares what a Logpush job records before and after the update, because missing log lines can hide attacks. */
 

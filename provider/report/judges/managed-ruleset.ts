@@ -15,13 +15,12 @@ import { joined, say, someOf, words, type Phrase } from "../phrase";
 import type { Plan } from "../plan";
 import { isDeleted, mayDeleteFirst, NOTHING, oncePerPlan, viewOf } from "../sections/section";
 import { modeOf, nameOf, skipWords } from "../sections/managed-ruleset";
-import { asObject, cell, asList, asText, formatValue, SECRET } from "../values";
+import { asObject, cell, asList, asText, formatValue, SECRET, isHidden } from "../values";
 import { selectsNoLess, selectsNothing } from "./requests";
 import { exceptionsOf, mayAct, mayReach, mayRun, ownId, skipsNoMoreRequests } from "./ruleset-facts";
 import { deploymentOf, deploymentsAfter, newlySkipped, skippedAnew } from "./ruleset-order";
 import {
   changesOf,
-  isHidden,
   judgesFor,
   isUnchanged,
   whileActing,

@@ -8,10 +8,9 @@ import { threatMark } from "../../page-shield/threat";
 import { newlyAllowed, unreportedText } from "../../page-shield/newly-allowed";
 import { joined, say, someOf, value, words, type Phrase } from "../phrase";
 import { wouldBlockIn } from "../sections/page-shield";
-import { asObject, cell, SECRET } from "../values";
+import { asObject, cell, SECRET, isHidden } from "../values";
 import { selectsNoLess, selectsNothing } from "./requests";
 import {
-  isHidden,
   judgesFor,
   isUnchanged,
   type Change,

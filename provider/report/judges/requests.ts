@@ -1,5 +1,5 @@
+import { isHidden } from "../values";
 import { isWiderOrEqual } from "../../rules-language/equivalence";
-import { isHidden } from "./sides";
 
 /** Whether the expression `wide` provably matches every request that `narrow` matches. */
 export function selectsNoLess(wide: unknown, narrow: unknown): boolean {

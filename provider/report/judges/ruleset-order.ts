@@ -1,12 +1,12 @@
 import { rulesInFront, type RuleInFront } from "../../rulesets/impact";
 import { position as positionShape, type Position } from "../../rulesets/arguments";
-import { asObject, asText, cell } from "../values";
+import { asObject, asText, cell, isHidden } from "../values";
 import { say, words, type Phrase } from "../phrase";
 import type { Plan, Step } from "../plan";
 import { adoptedBy, isDeleted, isReplaced, mayDeleteFirst, viewOf, type StepView } from "../sections/section";
 import { nameOf, skipWords } from "../sections/managed-ruleset";
 import { exceptionsOf, mayReach, skipsNoMoreRequests, type Exception } from "./ruleset-facts";
-import { isHidden, isUnchanged, type Change, type Side } from "./sides";
+import { isUnchanged, type Change, type Side } from "./sides";
 
 /**
  * The order of a zone's deployments after all steps of a plan. A preview compares each step with the zone as it is now,

@@ -1,10 +1,17 @@
-import { hasUnknown } from "../../runtime/engine-values";
 import { sameJson, type JsonObject } from "../../basics/json";
 import type { DangerKind, JudgedGate } from "../model";
 import type { Phrase } from "../phrase";
 import type { Step } from "../plan";
-import { adoptedBy, isDeleted, isNew, isReplaced, othersOf, type StepView } from "../sections/section";
-import { containsSecret } from "../values";
+import {
+  adoptedBy,
+  isDeleted,
+  isNew,
+  isReplaced,
+  isSamePlace,
+  othersOf,
+  type StepView,
+} from "../sections/section";
+import { isHidden } from "../values";
 
 /** An object's arguments and outputs, either before or after the update. */
 export interface Side {
@@ -120,8 +127,9 @@ export function changesOf(
   if (isDeleted(step)) return [going()];
   const change: Change = { before: old, after: next, found: all.impact.members };
   if (!isReplaced(all)) return [change];
-  const isSame = traits.scope.every((name) => sameJson(old.inputs[name], next.inputs[name]));
-  return isSame ? [change] : [going(), { ...change, before: adoptedBy(all) }];
+  return isSamePlace(old.inputs, next.inputs, traits.scope)
+    ? [change]
+    : [going(), { ...change, before: adoptedBy(all) }];
 }
 
 /** Finds the object that replaces one that a step deletes, if any. */
@@ -144,6 +152,3 @@ function sideAfterDelete(
 
 /** Whether the plan shows that a value stays the same. A plan never shows that for a secret. */
 export const isUnchanged = (was: unknown, is: unknown): boolean => sameJson(was, is) && !isHidden(is);
-
-/** Whether the value, or anything inside it, is secret or unknown before the update. */
-export const isHidden = (given: unknown): boolean => containsSecret(given) || hasUnknown(given);

@@ -4,10 +4,10 @@ import { isWeaker } from "../../rulesets/compare-effects";
 import { rulesetRecord } from "../../rulesets/impact";
 import { say, value, words } from "../phrase";
 import { hasNoBefore, isDeleted, isReplaced, type StepView } from "../sections/section";
-import { asList, asObject } from "../values";
+import { asList, asObject, isHidden } from "../values";
 import { selectsNoLess } from "./requests";
 import { exceptionsOf, mayRun, skipsNoMoreRequests } from "./ruleset-facts";
-import { isHidden, isUnchanged, type Judge } from "./sides";
+import { isUnchanged, type Judge } from "./sides";
 
 /** Finds changes of managed rules that would have stopped requests that passed, or of which nobody knows. */
 export const stoppedTraffic: Judge = (all, { traffic: most }) => {

@@ -17,7 +17,7 @@ import {
   viewOf,
   type StepView,
 } from "../sections/section";
-import { asNumber, asObject, cell, containsSecret } from "../values";
+import { asNumber, asObject, cell, isHidden } from "../values";
 import { selectsNothing } from "./requests";
 import type { Judge } from "./sides";
 
@@ -54,7 +54,7 @@ export const RISKS: Readonly<Record<string, readonly Risk[]>> = {
         const { action, enabled, expression } = next.inputs;
         const mayBlock = enabled !== false && mayBe(action, "allow") && !selectsNothing(expression);
         const isSame = ["action", "enabled", "expression", "value"].every(
-          (name) => sameJson(before.inputs[name], next.inputs[name]) && !isOpen(next.inputs[name]),
+          (name) => sameJson(before.inputs[name], next.inputs[name]) && !isHidden(next.inputs[name]),
         );
         if (!mayBlock || (isSame && !isReplaced(all))) return undefined;
         return words("may block scripts that the zone's pages load: the policy wasn't compared with them");
@@ -115,7 +115,9 @@ export const unseen: Judge = (all) => {
     const sentence = impact.seen.has(risk.seen) ? undefined : risk.loses(all);
     return sentence === undefined ? [] : [["unseen", sentence] as const];
   });
-  return [...changed, ...risks];
+  const isInterrupted = old.isUnfinished && step.op === "update" && risks.length === 0;
+  const undone = "may take back what an interrupted update changed: nobody knows how far it came";
+  return [...changed, ...risks, ...(isInterrupted ? [["unseen", words(undone)] as const] : [])];
 };
 
 /** A create that takes over whatever object exists. */
@@ -129,9 +131,7 @@ function takesOver(seen: string, what: string): Risk {
   };
 }
 
-const isOpen = (given: unknown): boolean => hasUnknown(given) || containsSecret(given);
-
-const mayBe = (given: unknown, expected: string): boolean => given === expected || isOpen(given);
+const mayBe = (given: unknown, expected: string): boolean => given === expected || isHidden(given);
 
 /**
  * Whether the entries' namespace is one that this plan creates, and that no other keys can be in. A plan doesn't show

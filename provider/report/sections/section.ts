@@ -1,12 +1,12 @@
 import { ADOPTED } from "../../runtime/adopted";
 import { hasUnknown } from "../../runtime/engine-values";
-import { canonicalJson, isJsonObject, omit, sameJson } from "../../basics/json";
+import { canonicalJson, isJsonObject, omit, sameJson, type JsonObject } from "../../basics/json";
 import type { Block } from "../model";
 import { joined, name as nameOf, say, value, words, type Phrase } from "../phrase";
 import { IMPACT } from "../../runtime/impact";
 import { impactOf, type Impact } from "../impact";
 import type { Operation, Plan, Sides, Step } from "../plan";
-import { asObject, asText, differences, formatValue } from "../values";
+import { asObject, asText, differences, formatValue, isHidden } from "../values";
 
 /** Writes the section on one kind of resource. */
 export interface SectionWriter {
@@ -137,12 +137,17 @@ function mayMove(all: StepView): boolean {
   });
 }
 
+/** Other packages' outputs may change with an update: the ID stays, but then it would be known. */
+const isOthersUpdate = ({ op, kind }: Step): boolean => op === "update" && kind === undefined;
+
 /** Finds the resources with other IDs than before. Nothing is known about what a component contains. */
 const newObjects = oncePerPlan(
   ({ steps }) =>
     new Set(
       steps
-        .filter((step) => !step.custom || isNew(step) || REPLACEMENTS.includes(step.op))
+        .filter(
+          (step) => !step.custom || isNew(step) || REPLACEMENTS.includes(step.op) || isOthersUpdate(step),
+        )
         .map(({ urn }) => urn),
     ),
 );
@@ -151,13 +156,33 @@ const newObjects = oncePerPlan(
 export const losesObject = (all: StepView): boolean =>
   (isDeleted(all.step) || isReplaced(all)) && !all.old.retained;
 
-/** Finds the other steps on objects of the same class that have the same values of these arguments. */
+/** Returns the side on which an object is in the place that it may lose. */
+export const placedAt = (all: StepView): Sides =>
+  isDeleted(all.step) || isReplaced(all) ? all.old : all.new;
+
+/** Whether the plan shows that two objects are in the same place. An account doesn't matter beside a known zone. */
+export function isSamePlace(one: JsonObject, other: JsonObject, names: readonly string[]): boolean {
+  return names.every((name) => sameJson(one[name], other[name])) && !hidesPlace(other, names);
+}
+
+function hidesPlace(inputs: JsonObject, names: readonly string[]): boolean {
+  const isInner = ["zoneId", "namespaceId"].some(
+    (name) => inputs[name] !== undefined && !isHidden(inputs[name]),
+  );
+  return names.some((name) => isHidden(inputs[name]) && !(name === "accountId" && isInner));
+}
+
+/**
+ * Finds the other steps on objects of the same class that have the same values of these arguments. None if the plan hides
+ * one of them.
+ */
 export function othersOf(all: StepView, names: readonly string[]): readonly StepView[] {
-  const { step, old, new: next, plan } = all;
+  const { step, plan } = all;
+  if (hidesPlace(placedAt(all).inputs, names)) return [];
   const key = canonicalJson([step.kind, names]);
   const index = indexesOf(plan).get(key) ?? indexOf(plan, step.kind, names);
   indexesOf(plan).set(key, index);
-  const own = declaredAs(isDeleted(step) || isReplaced(all) ? old : next, names);
+  const own = declaredAs(placedAt(all), names);
   return (index.get(own) ?? []).filter((other) => other.step !== step);
 }
 

@@ -3,8 +3,7 @@ import { migrationLines } from "../../migration/impact";
 import { sameJson } from "../../basics/json";
 import type { Block } from "../model";
 import { say, words } from "../phrase";
-import { hasUnknown } from "../../runtime/engine-values";
-import { truncate, formatValue, asText, containsSecret } from "../values";
+import { truncate, formatValue, asText, isHidden } from "../values";
 import {
   argumentTable,
   isDeleted,
@@ -88,7 +87,7 @@ function newAssessment(all: StepView): MigrationAssessment | undefined {
 export function isAhead(all: StepView): boolean {
   const { now, target } = situationOf(all);
   const declared = all.new.inputs["target"];
-  const isOpen = target !== undefined && (hasUnknown(declared) || containsSecret(declared));
+  const isOpen = target !== undefined && isHidden(declared);
   const last = isOpen ? "finished" : target;
   if (last !== "validation" && last !== "finished") return false;
   if (now === undefined) return true;
