@@ -45,6 +45,18 @@ function hostsOf(condition: Condition): Hosts {
   }
 }
 
+/** Whether the expression `wider` certainly covers all pages of a host that `narrower` covers. */
+export function coversOnHost(wider: string, narrower: string, host: string): boolean {
+  return isWiderOrEqual(wider, narrower, (comparison) => {
+    const [, operator, value = ""] =
+      /^(?:http\.host|lower\(http\.host\)) (eq|ne) "([^"\\]*)"$/.exec(comparison) ?? [];
+    if (operator === undefined) return undefined;
+    const isSame = value === host.toLowerCase();
+    // Only the API knows whether a name with capital letters matches.
+    return !isSame && value.toLowerCase() !== value ? undefined : isSame === (operator === "eq");
+  });
+}
+
 /** Whether a value is `http.host` or `lower(http.host)`. */
 function isHost(value: Value): boolean {
   if (value.kind === "field") return value.name === "http.host";

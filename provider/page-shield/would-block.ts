@@ -3,7 +3,7 @@ import { PAGE_SHIELD } from "../limits/index";
 import { formatNumber } from "../limits/workers";
 import { LISTED } from "../runtime/impact";
 import type { Context } from "../runtime/lifecycle";
-import { coveredHosts } from "./covered-hosts";
+import { coveredHosts, coversOnHost } from "./covered-hosts";
 import { allows, decidingSources, parseCsp, parseForeignCsp, type Load, type Reported } from "./csp";
 import type { Blocked, WouldBlock } from "./impact";
 import { withoutUser } from "./inventory/script-pattern";
@@ -91,8 +91,11 @@ export function wouldBlockOf(
   const kinds = restrictsConnections(policy) ? (["script", "connection"] as const) : (["script"] as const);
   const [script, connection] = kinds.map((kind) => blockedBy(policy, kind, active));
   const inForce = before?.isEnforced === true ? before : undefined;
+  // Nobody knows which of a host's pages load it, so the earlier policy must have covered all that this one does.
   const already = new Set(
-    kinds.flatMap((kind) => (inForce === undefined ? [] : (blockedBy(inForce, kind, active) ?? []))),
+    kinds
+      .flatMap((kind) => (inForce === undefined ? [] : (blockedBy(inForce, kind, active) ?? [])))
+      .filter(({ host }) => coversOnHost(inForce?.expression ?? "", policy.expression, host)),
   );
   const newly = [script, connection].map((blocked) => blocked?.filter((each) => !already.has(each)) ?? []);
   return {

@@ -23,11 +23,20 @@ export function canonicalExpression(expression: string): string | undefined {
 /**
  * Whether `wider` provably matches every request that `narrower` matches, whatever the results of their comparisons.
  * False proves nothing: comparisons of one field may depend on each other. Invalid expressions must be identical.
+ *
+ * @param holds the result of a comparison, as for `decide`, if only requests with that result count.
  */
-export function isWiderOrEqual(wider: string, narrower: string): boolean {
+export function isWiderOrEqual(
+  wider: string,
+  narrower: string,
+  holds: (comparison: string) => boolean | undefined = () => undefined,
+): boolean {
   if (wider.trim() === narrower.trim()) return true;
-  const [one, other] = [normalFormOf(wider), normalFormOf(narrower)];
-  return one !== undefined && other !== undefined && implies(formulaOf(other), formulaOf(one));
+  const [one, other] = [wider, narrower].map((text) => {
+    const normalForm = normalFormOf(text);
+    return normalForm && reduce(formulaOf(normalForm), holds);
+  });
+  return one !== undefined && other !== undefined && implies(other, one);
 }
 
 /**

@@ -77,7 +77,7 @@ const scripts = members({
   malicious: z.int(),
   /** The number of other scripts with a score below 50. */
   suspicious: z.int(),
-  /** The number of malicious and suspicious scripts that an enforced policy blocks. */
+  /** The number of malicious and suspicious scripts that an enforced policy blocks on every page of their host. */
   maliciousBlocked: z.int(),
   /** The number of scripts without a score. They may be malicious. */
   notScored: z.int(),

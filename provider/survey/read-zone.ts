@@ -8,6 +8,7 @@ import { listJobs } from "../logpush/job-api";
 import { entryPoint as migratedEntryPoint } from "../migration/api";
 import { observe } from "../migration/observation";
 import { judged } from "../migration/judge";
+import { coversOnHost } from "../page-shield/covered-hosts";
 import { parseForeignCsp } from "../page-shield/csp";
 import { policyEffect } from "../page-shield/effect";
 import type { Script as DetectedScript } from "../page-shield/records";
@@ -173,7 +174,11 @@ function summaryOf(
   const threshold = PAGE_SHIELD.MALICIOUS_BELOW_SCORE;
   const isOnPaymentPage = paymentPages.among(found);
   const isBlocked = (each: DetectedScript): boolean =>
-    enforced.some((policy) => (blockedBy(policy, [{ ...each, status: "active" }])?.count ?? 0) > 0);
+    enforced.some(
+      (policy) =>
+        coversOnHost(policy.expression, "true", each.host) &&
+        (blockedBy(policy, [{ ...each, status: "active" }])?.count ?? 0) > 0,
+    );
   const judged = found.map((each) => ({
     each,
     threat: inventory?.isFalsePositive(each) === true ? undefined : threatOf(each, threshold),

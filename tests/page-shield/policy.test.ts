@@ -792,6 +792,18 @@ describe("wouldBlock", () => {
     expect(await wouldBlock(wider, elsewhere)).toMatchObject({ newly: { count: 4 } });
   });
 
+  test("calls blocked already only what the enforced policy covers on every page of the host", async () => {
+    const on = (host: string): object => ({ url: "https://cdn.example/x.js", host });
+    b.api.detect(zones.shop, { scripts: [on("shop.example"), on("account.example")] }, "replace");
+    const value = "script-src 'self'";
+    const pay = 'http.request.uri.path eq "/pay"';
+    const recorded = await b.up({ ...shop(), value, expression: `http.host eq "shop.example" or ${pay}` });
+    const wider = `http.host in {"shop.example" "account.example"} or ${pay}`;
+    expect(await wouldBlock({ value, expression: wider }, recorded)).toMatchObject({ newly: { count: 1 } });
+    const more = `http.host eq "shop.example" or ${pay} or cf.zone.name eq "b.example" and ssl and ${pay}`;
+    expect(await wouldBlock({ value, expression: more }, recorded)).toMatchObject({ newly: NONE });
+  });
+
   test("compares connections as it does scripts, and reads them only for a policy that restricts them", async () => {
     detect();
     const recorded = await b.up({ ...shop(), ...everywhere });

@@ -124,6 +124,34 @@ describe("a survey of a zone with an unusual response", () => {
     expect(stderr).not.toContain("canary");
   });
 
+  it.each([
+    ['http.host eq "shop.example"', 1],
+    ['http.host eq "shop.example" and http.request.uri.path eq "/pay"', 0],
+  ])("counts a malicious script as blocked by a policy for %s: %i", async (expression, maliciousBlocked) => {
+    const ground = await Ground.with();
+    const { shop } = ground.api.zones;
+    const scripts = [{ url: "https://evil.example/x.js", host: "shop.example", js_integrity_score: 1 }];
+    ground.api.detect(shop, { scripts }, "replace");
+    await ground.surveyChanged(
+      (path, result) =>
+        path.endsWith(`${shop}/page_shield/policies`)
+          ? z
+              .array(z.looseObject({}))
+              .parse(result)
+              .slice(0, 1)
+              .map((each) => ({
+                ...each,
+                action: "allow",
+                enabled: true,
+                expression,
+                value: "script-src 'self'",
+              }))
+          : undefined,
+      ...BUDGET,
+    );
+    expect(ground.zone(shop).scripts).toMatchObject({ malicious: 1, maliciousBlocked });
+  });
+
   it("records a part of an account with an invalid value as unreadable", async () => {
     const facts = sampleZone(2);
     const [managed] = z.array(z.custom<Deployment>()).parse(facts.deployments);
