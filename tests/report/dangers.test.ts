@@ -526,6 +526,53 @@ describe("reports that a managed ruleset stops acting:", () => {
     ]);
   });
 
+  test("compares a removed score threshold with the default, if the refresh has read that", () => {
+    const side = (owasp: object, scoreThreshold?: number) => ({
+      inputs: { ...rule, owasp: { paranoiaLevel: 1, ...owasp }, expansion: { scoreThreshold } },
+      outputs: { ...outputs, known: { scoreRule: "last" } },
+    });
+    const drift = (now: number | undefined) =>
+      driftOf("ManagedRulesetOverride", side({ scoreThreshold: 25 }, 25), side({}, now));
+    const LESS = "OWASP protects less: rule last score threshold";
+    expect(drift(40)).toMatchObject({ lost: [`${LESS} 25 (high) → 40 (medium)`], gained: [] });
+    expect(drift(20)).toMatchObject({ lost: [], gained: [`${LESS} 20 → 25 (high)`] });
+    expect(drift(undefined)).toMatchObject({
+      lost: [`${LESS} 25 (high) → the ruleset's default`],
+      gained: [], // What can't be judged is shown once.
+    });
+  });
+
+  test("doesn't take what the program declares for the score threshold of a rule that it adopts or restores", () => {
+    const declared = { ...rule, owasp: { paranoiaLevel: 1, scoreThreshold: 60 } };
+    const inputs = { ...declared, expansion: { scoreThreshold: 60, ruleset: { id: "x" } } };
+    const adopting = created("ManagedRulesetOverride", "one", {
+      ...inputs,
+      adopted: {
+        object: "rule r1 in zone x",
+        changes: { owasp: { before: { paranoiaLevel: 1 }, after: declared.owasp } },
+      },
+    });
+    const restoring = stepOf("delete", "ManagedRulesetOverride", "one", {
+      old: inputs,
+      outputs: {
+        ...outputs,
+        rulesetId: "x",
+        known: { scoreRule: "last" },
+        previous: {
+          rule: executes("x", {
+            categories: [2, 3, 4].map((level) => ({ category: `paranoia-level-${level}`, enabled: false })),
+          }),
+        },
+      },
+    });
+    expect(sentences("unprotect", adopting)).toEqual([
+      expect.stringContaining("score threshold the ruleset's default → 60 (low)"),
+    ]);
+    expect(sentences("unprotect", restoring)).toEqual([
+      expect.stringContaining("rule last score threshold 60 (low) → the ruleset's default"),
+    ]);
+  });
+
   test("finds exceptions that apply again, because someone disabled them in the dashboard", () => {
     const exception = { expression: "ssl", skip: "this" };
     const whole = { ...exception, expression: "true" };

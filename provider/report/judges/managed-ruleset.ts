@@ -289,7 +289,9 @@ function asFound(old: Side): Side {
   const { rulesetId, version, overrides } = found.deploys ?? {};
   const same = rulesetId === old.outputs["rulesetId"];
   const inputs = {
-    ...pick(old.inputs, ["zoneId", "accountId", "phase", ...(same ? ["expansion"] : [])]),
+    ...pick(old.inputs, ["zoneId", "accountId", "phase"]),
+    // The rest of the expansion is about the program's overrides.
+    ...(same ? { expansion: pick(asObject(old.inputs["expansion"]), ["ruleset"]) } : {}),
     ruleset: same ? old.inputs["ruleset"] : { id: rulesetId },
     expression: found.expression,
     enabled: found.enabled && found.deploys !== undefined && overrides?.enabled !== false,
@@ -363,9 +365,24 @@ function weakerAsDeclared(before: Side, after: Side): readonly string[] {
   const [{ [ruleset]: oldIds = {} }, { [ruleset]: nextIds = {} }] = idsOfBoth(before, after);
   // A rule whose name stands for another rule now is compared, and shown, by its ID.
   const shared = Object.fromEntries(Object.entries(nextIds).filter(([name, id]) => oldIds[name] === id));
-  const compile = (side: typeof old, ids: typeof nextIds): Overrides => {
-    const compiled = compileOverrides({ ...side, rules: byRuleId(side.rules, ids) }, scoreRule);
-    return { ...compiled, rules: byRuleName(compiled.rules, {}, shared) ?? {} };
-  };
-  return [...lines, ...compareDeclared(compile(old, oldIds), compile(next, nextIds))];
+  const compile = (side: typeof old, ids: typeof nextIds): Overrides =>
+    compileOverrides({ ...side, rules: byRuleId(side.rules, ids) }, scoreRule);
+  const [was, is] = [compile(old, oldIds), compile(next, nextIds)];
+  const named = ({ rules, ...rest }: Overrides): Overrides => ({
+    ...rest,
+    rules: byRuleName(rules, {}, shared) ?? {},
+  });
+  // Of an adopted rule, the expansion says what the program declares.
+  const isAdopted = before.outputs["ruleId"] === undefined;
+  const earlier = isAdopted ? was : withDefault(was, is, scoreRule, before);
+  const later = withDefault(is, was, scoreRule, after);
+  return [...lines, ...compareDeclared(named(earlier), named(later))];
+}
+
+/** Adds the score threshold that applies by default if only the other side sets one, and the expansion shows it. */
+function withDefault(own: Overrides, other: Overrides, scoreRule: string, { inputs }: Side): Overrides {
+  const { scoreThreshold } = expansionIn(inputs);
+  const [threshold, another] = [own, other].map(({ rules }) => rules[scoreRule]?.scoreThreshold);
+  if (threshold !== undefined || another === undefined || scoreThreshold === undefined) return own;
+  return { ...own, rules: { ...own.rules, [scoreRule]: { ...own.rules[scoreRule], scoreThreshold } } };
 }
