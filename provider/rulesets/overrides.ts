@@ -24,9 +24,15 @@ export function levelsOff({ paranoiaLevel }: Pick<Owasp, "paranoiaLevel">): Cate
   }));
 }
 
-/** Returns the rule that compares the score with the threshold: the last rule of the ruleset. */
+/**
+ * Returns the rule that compares the score with the threshold: the last rule of a ruleset that scores requests. The API
+ * may leave out the threshold, but not the paranoia levels.
+ */
 export function scoreRuleOf({ rules }: Pick<ManagedRuleset, "rules">): string | undefined {
-  return rules.at(-1)?.id;
+  const isScoring = rules.some(
+    ({ tags, scoreThreshold }) => scoreThreshold !== undefined || tags.some((tag) => levelOf(tag)),
+  );
+  return isScoring ? rules.at(-1)?.id : undefined;
 }
 
 /** Returns the name of a score threshold, such as `low`. Undefined if the score has no name. */

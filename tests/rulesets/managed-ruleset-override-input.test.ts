@@ -121,7 +121,9 @@ describe("a preview that has sent no request yet", () => {
 
 describe("a preview that has read the ruleset", () => {
   const owasp = { paranoiaLevel: 2 };
+  const managed = { ruleset: { id: managedRulesets.managed }, expression: "ssl" };
   let firstRule = "";
+  let lastRule = "";
   const cases: readonly [string, () => Record<string, unknown>, string][] = [
     [
       "an unknown ruleset name, suggesting the nearest",
@@ -170,17 +172,18 @@ describe("a preview that has read the ruleset", () => {
     ],
     [
       "an action that no rule of the tag accepts",
-      () => ({
-        ruleset: { id: managedRulesets.managed },
-        expression: "ssl",
-        categories: [{ tag: "file-upload", action: "challenge" }],
-      }),
+      () => ({ ...managed, categories: [{ tag: "file-upload", action: "challenge" }] }),
       'categories[0].action: the rules tagged "file-upload" don\'t accept the action "challenge". Allowed: block, log',
     ],
     [
       "a score threshold on a rule that doesn't compare the score",
       () => ({ rules: { [firstRule]: { scoreThreshold: 40 } } }),
       `"].scoreThreshold: only the rule that compares the score with the threshold (${OWASP_SCORE_RULE}) accepts scoreThreshold`,
+    ],
+    [
+      "a score threshold on the last rule of a ruleset that doesn't score requests",
+      () => ({ ...managed, rules: { [lastRule]: { scoreThreshold: 40 } } }),
+      '"].scoreThreshold: only the rule that compares the score with the threshold accepts scoreThreshold',
     ],
     [
       "owasp for a ruleset without paranoia levels",
@@ -217,6 +220,7 @@ describe("a preview that has read the ruleset", () => {
   ];
   beforeAll(async () => {
     firstRule = (await bench.managedRules(managedRulesets.owasp))[0]?.id ?? "";
+    lastRule = (await bench.managedRules(managedRulesets.managed)).at(-1)?.id ?? "";
   });
 
   test.each(cases)("refuses %s", async (_name, change, template) => {
