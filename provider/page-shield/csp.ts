@@ -182,8 +182,15 @@ export function canonicalCsp(value: CspInput): string {
 export function lintCsp(value: CspInput): string[] {
   const warnings: string[] = [];
   const written = directivesOf(value);
-  for (const { name, sources: given } of written) {
+  for (const { name, sources: given, path } of written) {
     const sources = given.map(String);
+    const merged = sources.filter((s) => ALL_DIRECTIVES.includes(s.toLowerCase()));
+    if (merged.length > 0) {
+      const advice = path.length === 0 ? "Write ; before it" : "Declare it as a directive of its own";
+      warnings.push(`${name} has ${merged.join(" ")}, which looks like a directive. ${advice}`);
+    } else if (sources.length > 0 && SOURCELESS.includes(name)) {
+      warnings.push(`${name} takes no sources, so browsers ignore ${sources.join(" ")}. Remove it`);
+    }
     if (!SUPPORTED.includes(name))
       warnings.push(`Page Shield doesn't list ${name} among its supported directives and may ignore it`);
     if (sources.length === 0 && takesSources(name)) {

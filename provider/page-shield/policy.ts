@@ -255,8 +255,9 @@ export interface PageShieldPolicyArgs {
    * The Content Security Policy: CSP text, or directives by their camelCase names, such as
    * `{ scriptSrc: ["'self'", "cdn.example.com"] }`, with `true` for a directive without sources. Differences in order
    * and case that have no effect are ignored. A misspelled or repeated directive, and a misspelled keyword or one without quotes, fail the
-   * preview. The preview warns about an empty list (`'none'`), a nonce, a directive that Page Shield doesn't list,
-   * hosts in `frame-ancestors`, and sources that let any script run. Updates in place.
+   * preview. The preview warns about an empty list (`'none'`), a nonce, a directive that Page Shield doesn't list, a
+   * directive without a semicolon before it, hosts in `frame-ancestors`, and sources that let any script run. Updates
+   * in place.
    */
   readonly value: pulumi.Input<
     string | Readonly<Record<string, pulumi.Input<readonly pulumi.Input<string>[] | boolean>>>

@@ -101,6 +101,7 @@ describe("rejects a CSP with", () => {
 describe("warns about", () => {
   test.each<[string, string | TypedDirectives, string[]]>([
     ["nothing in a good policy", "default-src 'none'; script-src 'self'; upgrade-insecure-requests", []],
+    ["a directive among sources", { scriptSrc: ["img-src"] }, ["Declare it as a directive of its own"]],
     ["an empty list", { scriptSrc: [] }, ["script-src has no sources, which is the same as 'none'"]],
     ["a directive without sources in text", "script-src", ["script-src has no sources"]],
     [
@@ -123,6 +124,19 @@ describe("warns about", () => {
         "script-src has https//cdn.example.com cdn.*.example.com, which matches no host",
         "script-src is very permissive",
       ],
+    ],
+    [
+      "a directive without a semicolon before it",
+      "script-src 'self' Img-Src cdn.example.com; upgrade-insecure-requests style-src 'self'",
+      [
+        "script-src has Img-Src, which looks like a directive. Write ; before it",
+        "upgrade-insecure-requests has style-src, which looks like a directive. Write ; before it",
+      ],
+    ],
+    [
+      "sources of a directive that takes none",
+      "upgrade-insecure-requests https: *",
+      ["upgrade-insecure-requests takes no sources, so browsers ignore https: *. Remove it"],
     ],
     [
       "a host in quotes",
