@@ -2,12 +2,14 @@ import { ownMember } from "../basics/json";
 import { inSeries } from "../basics/words";
 import { isWiderOrEqual } from "../rules-language/equivalence";
 import {
+  coversAddress,
   isNonceOrHash,
   NETWORK_SCHEMES,
   parseAddress,
   parseCsp,
   parseForeignCsp,
   REPORTED,
+  type Address,
   type Directives,
 } from "./csp";
 import { SourceIndex } from "./source-index";
@@ -125,9 +127,11 @@ function unreportedSources(
   const lost = (sources ?? common.filter((source) => !allowed.includes(source))).filter((source) => {
     if (source.endsWith("eval'")) return name === "script-src"; // Only that directive decides about it.
     if (isNonceOrHash(source) || source === "'unsafe-hashes'") return !isInline;
-    const { scheme, host } = parseAddress(source) ?? {};
+    const address = parseAddress(source);
     if (source.startsWith("'")) return !["'self'", "'strict-dynamic'"].includes(source);
-    return host === undefined && !NETWORK_SCHEMES.includes(scheme);
+    if (address === undefined) return false;
+    if (address.host === undefined && !NETWORK_SCHEMES.includes(address.scheme)) return true;
+    return name === "connect-src" && declared.some((narrow) => isPathOf({ ...address, path: "" }, narrow));
   });
   if (lost.length === 0) return [];
   const words = lost.map((source) => (source === "'unsafe-inline'" ? `${source} (inline scripts)` : source));
@@ -135,6 +139,12 @@ function unreportedSources(
     ? ", which a nonce, a hash or 'strict-dynamic' turns off,"
     : "";
   return [`${earlier} without ${inSeries(words, "or")}${off}`];
+}
+
+/** Whether a source allows some paths at an address. Most zones don't record the paths of connections. */
+function isPathOf(wide: Address, source: string): boolean {
+  const narrow = parseAddress(source);
+  return narrow !== undefined && !["", "/"].includes(narrow.path) && coversAddress(wide, narrow);
 }
 
 export function unreportedText(directives: readonly string[]): string {

@@ -943,6 +943,11 @@ describe("wouldBlock", () => {
     ],
     ["connect-src https: blob:", "connect-src https:", ["connect-src without blob:"]],
     [
+      "connect-src https://a.example https://b.example",
+      "connect-src https://a.example/v1/",
+      ["connect-src without https://a.example"],
+    ],
+    [
       "style-src 'self'",
       "style-src 'self'; script-src 'unsafe-inline'",
       ["script-src without 'unsafe-eval'"],
