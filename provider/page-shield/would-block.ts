@@ -55,7 +55,7 @@ export async function computeWouldBlock(
       )
     : undefined;
 
-  const hosts = coveredHosts(args.expression);
+  const hosts = ctx.isSecret("expression") ? undefined : coveredHosts(args.expression); // For messages.
   const unseen = unseenHostWarning(zoneId, hosts, script);
   if (unseen !== undefined) ctx.say.warn(`${policy}: ${unseen}`);
   const wouldBlock = wouldBlockOf(args, { script, connection }, before);

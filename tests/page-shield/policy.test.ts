@@ -1,5 +1,6 @@
 import type { Blocked, WouldBlock } from "../../provider/page-shield/impact";
 import { omit } from "../../provider/basics/json";
+import { HIDDEN } from "../../provider/runtime/hidden";
 import { envelope, failureOf, serve, through } from "../support/edge-client";
 import { driftOf } from "../report/plans";
 import { answerWith, Bench, OFFLINE, zones } from "../support/bench";
@@ -955,6 +956,20 @@ describe("wouldBlock", () => {
   ])("names what changes from %j to %j and Page Shield doesn't report", async (before, after, unreported) => {
     const recorded = await b.up({ ...shop(), ...everywhere, value: before });
     expect(await wouldBlock({ ...everywhere, value: after }, recorded)).toMatchObject({ unreported });
+  });
+
+  test("names no hosts of a secret expression, and no sources of a secret value", async () => {
+    const op = b.operation();
+    const [expression, value] = [
+      'http.host in {"launch.shop.example"}',
+      "frame-ancestors https://launch.example",
+    ];
+    await op.preview(TYPE, { ...shop(), expression, value, [HIDDEN.secrets]: ["expression", "value"] });
+    expect([...op.said, ...op.warned].join()).not.toContain("launch");
+    await op.preview(TYPE, { ...shop(), expression, value });
+    expect([...op.said, ...op.warned].join()).toMatch(
+      /launch\.shop\.example.*launch\.example|launch\.example.*launch\.shop/s,
+    );
   });
 
   test("is absent, with a warning, for a policy with 'strict-dynamic'", async () => {
