@@ -67,6 +67,12 @@ export function refreshImpact(kind: string | undefined, side: Sides | undefined)
   return record?.operation === "refresh" ? record.members : {};
 }
 
+/** Returns the names of what a refresh found changed and the plan may hide. */
+export function driftedUnseen(kind: string | undefined, side: Sides | undefined): readonly string[] {
+  const record = recordIn(kind, side);
+  return record?.operation === "refresh" ? (record.drifted ?? []) : [];
+}
+
 function recordIn(kind: string | undefined, side: Sides | undefined): ReturnType<typeof readRecord> {
   return readRecord(side?.inputs, ownMember(SHAPES, kind ?? ""));
 }

@@ -6,7 +6,7 @@ import type { Host } from "./host";
 import type { Scope } from "./composite-id";
 import { PartialFailure, type ListedObject, type State } from "./lifecycle";
 import { IMPACT, revisionOf } from "./impact";
-import { isJsonObject, omit, pick, type JsonObject } from "../basics/json";
+import { isJsonObject, omit, pick, sameJson, type JsonObject } from "../basics/json";
 import { newsOf, UNMANAGED, UnmanagedMembers } from "./unmanaged";
 
 /** The operations that read and change real objects. */
@@ -69,9 +69,12 @@ export async function read(
     ...pick(props, KEPT),
   };
   // The outputs keep what the last update found. In the inputs, it would be taken for what the next preview finds.
-  const record = isJsonObject(news)
-    ? { [IMPACT]: { operation: "refresh", revision: revisionOf(props) + 1, seen: [], ...news } }
-    : {};
+  const drifted = driftedUnseen(resource, props, outputs);
+  const base = { operation: "refresh", revision: revisionOf(props) + 1, seen: [] };
+  const record =
+    isJsonObject(news) || drifted.length > 0
+      ? { [IMPACT]: { ...base, ...(drifted.length > 0 && { drifted }), ...(isJsonObject(news) && news) } }
+      : {};
   // A get has no arguments. As its inputs they'd be in plain text, because only its outputs are marked as secrets.
   const inputs =
     props[HIDDEN.read] === true
@@ -80,6 +83,18 @@ export async function read(
   const others = unmanaged.outputs(outputs, props);
   if (isRecorded(props)) tellUnmanaged(resource, host, props, others);
   return { id, props: resource.outputs(outputs, alongside, others), inputs };
+}
+
+/** Lists what differs from the recorded state where a plan may show neither side. */
+function driftedUnseen(resource: ResourceType, props: JsonObject, now: JsonObject): readonly string[] {
+  const { equal, derivedFrom = {} } = resource.lifecycle;
+  return [...resource.secrets(props), ...Object.keys(derivedFrom)].filter(
+    (name) =>
+      name in props &&
+      name in now &&
+      !sameJson(props[name], now[name]) &&
+      equal?.[name]?.(props[name], now[name], props) !== true,
+  );
 }
 
 /** Whether there's a recorded state. There's none for a new resource or an import. */

@@ -47,6 +47,8 @@ export interface ImpactRecord {
   readonly unknown?: readonly string[];
   /** If there are some: a digest of what is known, keyed by the credential. */
   readonly known?: string;
+  /** What a refresh found changed and a plan may hide: arguments that the program made secret, and outputs that show these. */
+  readonly drifted?: readonly string[];
   /** Members of the existing object that no argument sets. */
   readonly unmanaged?: Unmanaged;
 }
@@ -67,6 +69,7 @@ const base = z.object({
   secrets: z.string().exactOptional(),
   unknown: z.array(z.string()).readonly().exactOptional(),
   known: z.string().exactOptional(),
+  drifted: z.array(z.string()).readonly().exactOptional(),
   unmanaged: z.record(z.string(), z.union([z.boolean(), z.number(), z.string()])).exactOptional(),
 }) satisfies z.ZodType<ImpactRecord>;
 

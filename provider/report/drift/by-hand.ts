@@ -3,13 +3,13 @@ import { newlySkippedByOthers, OTHER_SKIPS } from "../../rulesets/skip-rules";
 import { UNMANAGED } from "../../runtime/unmanaged";
 import { omit, ownMember, sameJson } from "../../basics/json";
 import { argumentsOf, judgesOf } from "../effects";
-import { impactOf } from "../impact";
+import { driftedUnseen, impactOf } from "../impact";
 import { REMOVAL_GATE } from "../model";
 import type { Phrase } from "../phrase";
 import type { Plan, Refreshed, Sides, Step } from "../plan";
 import { pruned } from "../sections/kv";
 import { viewOf, type StepView } from "../sections/section";
-import { containsSecret } from "../values";
+import { isHidden } from "../values";
 import type { DriftedResource } from "./model";
 
 /** Represents a manual change as a plan: its old side is the state, and its new side is what exists now. */
@@ -34,8 +34,8 @@ export function driftedOf(refreshed: Refreshed): Drifted | undefined {
     ...(skippedByOthers(refreshed).length === 0 ? [] : [OTHER_SKIPS]),
     ...(prunedIn(refreshed) === undefined ? [] : [PRUNES]),
   ];
-  const hidden = hiddenChanges(refreshed, kind).filter((name) => !names.includes(name));
-  const isDrift = names.length > 0 ? !isArrived(now) : hidden.length > 0;
+  const hidden = hiddenChanges(refreshed).filter((name) => !names.includes(name));
+  const isDrift = hidden.length > 0 || (names.length > 0 && !isArrived(now));
   return isDrift ? { ...refreshed, kind, names: [...names, ...hidden], hidden } : undefined;
 }
 
@@ -57,8 +57,12 @@ export function prunedIn({ next }: Refreshed): Phrase | undefined {
 }
 
 /** Says what other skip rules newly skip. */
-export const skippedByOthers = ({ recorded, now }: Refreshed): readonly string[] =>
-  newlySkippedByOthers(recorded.outputs[OTHER_SKIPS], now?.outputs[OTHER_SKIPS]);
+export function skippedByOthers({ step, recorded, now }: Refreshed): readonly string[] {
+  const [before, after] = [recorded, now].map((side) => side?.outputs[OTHER_SKIPS]);
+  return isHidden(after) && driftedUnseen(step.kind, now).includes(OTHER_SKIPS)
+    ? ["someone else's skip rules have changed; the plan hides which, and the refresh's warning names them"]
+    : newlySkippedByOthers(before, after);
+}
 
 /** Returns the arguments of a class and the outputs that show drift. Other inputs and outputs are computed. */
 function propertiesOf(kind: string): readonly string[] {
@@ -74,19 +78,11 @@ export function valueOf({ inputs, outputs }: Sides, name: string): unknown {
 const isArrived = ({ inputs, outputs }: Sides): boolean =>
   outputs[MIGRATION_STATE] !== undefined && inputs["target"] === outputs[MIGRATION_STATE];
 
-/**
- * Returns the names of secret arguments that may have changed, although the plan hides their values. A LogpushJob
- * reports whether its secrets changed, and a KvEntries reports which keys differ. For other classes, a secret may have
- * changed if the update writes the resource and no visible argument explains why.
- */
-function hiddenChanges({ now, next }: Refreshed, kind: string): readonly string[] {
-  if (kind === "LogpushJob") return now?.outputs[DRIFT] === undefined ? [] : [DESTINATION];
-  const program = next?.op === "update" ? next.new : undefined;
-  if (["KvEntries", "LogpushTransformer"].includes(kind) || program === undefined || now === undefined)
-    return [];
-  const names = argumentsOf(kind);
-  if (names.some((name) => !sameJson(valueOf(now, name), valueOf(program, name)))) return [];
-  return names.filter((name) => containsSecret(now.inputs[name]));
+/** Returns the names of arguments that changed, although the plan hides their values. */
+function hiddenChanges({ now, step: { kind } }: Refreshed): readonly string[] {
+  const isMoved = kind === "LogpushJob" && now?.outputs[DRIFT] !== undefined;
+  const changed = driftedUnseen(kind, now).filter((name) => argumentsOf(kind).includes(name));
+  return isMoved ? [...changed, DESTINATION] : changed;
 }
 
 /** Represents the manual changes as a plan, to reuse the code that finds dangers and writes sections. */
@@ -121,7 +117,21 @@ export class ByHand {
   }
 }
 
-function stepsOf({ step, recorded, now }: Refreshed): readonly [done: Step, undone: Step | undefined] {
+function stepsOf(refreshed: Refreshed): readonly [done: Step, undone: Step | undefined] {
+  const { step, recorded, now } = refreshed;
+  const changed = hiddenChanges(refreshed);
+  // What the plan hides and the refresh found unchanged is as if it weren't there.
+  const unchanged = argumentsOf(step.kind).filter(
+    (name) =>
+      isHidden(recorded.inputs[name]) &&
+      sameJson(recorded.inputs[name], now?.inputs[name]) &&
+      !changed.includes(name),
+  );
+  const withoutOldComparisons = (side: Sides): Sides => ({
+    ...side,
+    // An earlier preview's comparison is about another change.
+    inputs: omit(side.inputs, ["logged", "destinationMoved", IMPACT, ...unchanged]),
+  });
   const before = withoutOldComparisons(recorded);
   if (now === undefined)
     return [{ ...step, op: "delete", old: withoutRestore(before), new: undefined }, undefined];
@@ -131,11 +141,6 @@ function stepsOf({ step, recorded, now }: Refreshed): readonly [done: Step, undo
     { ...step, op, old: before, new: after },
     { ...step, op, old: after, new: before },
   ];
-}
-
-/** Removes the comparison that an earlier preview recorded, because it's about another change. */
-function withoutOldComparisons(side: Sides): Sides {
-  return { ...side, inputs: omit(side.inputs, ["logged", "destinationMoved", IMPACT]) };
 }
 
 /** Removes what a destroy would restore, because a manual deletion doesn't restore anything. */

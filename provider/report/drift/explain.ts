@@ -23,8 +23,9 @@ export function changesOf(drifted: Drifted): readonly DriftChange[] {
   if (now === undefined) return [];
   return names.flatMap((name): readonly DriftChange[] => {
     if (hidden.includes(name)) {
-      const changed = words(`[secret], which ${hasChanged(now)}`);
-      return [{ property: name, before: cell(recorded.inputs[name]), now: changed }];
+      return [
+        { property: name, before: cell(recorded.inputs[name]), now: words("[secret], which has changed") },
+      ];
     }
     const drift = IN_WORDS[name]?.(drifted);
     if (drift !== undefined) {
@@ -59,9 +60,6 @@ const IN_WORDS: Readonly<Record<string, (drifted: Drifted) => string | undefined
   [PRUNES]: (drifted) => prunedIn(drifted)?.toString(),
 };
 
-const hasChanged = ({ outputs }: Sides): string =>
-  outputs[DRIFT] === undefined ? "may have changed" : "has changed";
-
 /** Counts the keys that a KvEntries wrote: `12 keys`, or `the keys` if the plan doesn't show how many. */
 function keysOf({ inputs }: Sides): string {
   const count = asNumber(inputs["keys"]);
@@ -78,8 +76,7 @@ const sourceOf = ({ inputs }: Sides): string =>
  */
 export function furtherLosses(drifted: Drifted): readonly Phrase[] {
   const { kind, recorded, now, hidden, names } = drifted;
-  if (hidden.length > 0 && now !== undefined)
-    return hidden.map((name) => say`${value(name)} ${words(hasChanged(now))}; the plan hides it`);
+  const unshown = hidden.map((name) => say`${value(name)} has changed; the plan hides it`);
   if (kind === "WafMigration") {
     // The refresh records a step that this program sent as reached.
     const isOwn = asObject(asList(now?.outputs["history"]).at(-1))["event"] === "reached";
@@ -93,7 +90,7 @@ export function furtherLosses(drifted: Drifted): readonly Phrase[] {
     return kind === "KvEntries" ? [words(`${keysOf(recorded)} that the program wrote can't be read`)] : [];
   }
   const drift = names.includes(DRIFT) ? asText(now.inputs[DRIFT]) : undefined;
-  const ofOthers = [...skippedByOthers(drifted).map(words), ...applying(prunedIn(drifted))];
+  const ofOthers = [...unshown, ...skippedByOthers(drifted).map(words), ...applying(prunedIn(drifted))];
   if (drift === undefined) return ofOthers;
   const what = words(kind === "KvEntries" ? VALUES_LOST : "it may protect less");
   return [say`${what}: ${words(drift)}`, ...ofOthers];
