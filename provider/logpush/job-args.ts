@@ -287,6 +287,7 @@ function warnIf(
 ): Rule<JobArgs> {
   return {
     needs: ["name", ...more],
+    quotes: more.filter((name) => name !== "destinationConf"), // It's always secret, and never quoted.
     check: (args) => {
       const text = say(args) || undefined;
       return text === undefined ? undefined : { warning: `${jobLabel(args.name)}: ${text}` };

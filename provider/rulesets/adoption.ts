@@ -300,7 +300,7 @@ export async function takeOver(
   const inFront = isOwn ? [] : (exceptionsInFront({ ...prepared, ref }, found, rule) ?? []);
   const previous = isOwn ? {} : { previous: snapshotOf(found, rule, inFront) };
   const outputs = (): Computed => ({
-    ...outputsOf(ctx, rules.now, currentRule(rules.now, rule), prepared),
+    ...outputsOf(ctx, rules.now, currentRule(rules.now, rule), args, prepared),
     ...previous,
   });
   // Whatever happens next, `previous` has to be recorded.

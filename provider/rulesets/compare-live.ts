@@ -11,6 +11,7 @@ import { ownExceptions } from "./exceptions";
 import { findManagedRuleset, UnknownRulesetError } from "./managed";
 import { isSamePlace, missingAnchor, placementOf } from "./position";
 import type { RuleIds } from "./rule-names";
+import { RESERVED_REF } from "./refs";
 import { skippedBy } from "./skip-rules";
 import { trafficOf } from "./traffic";
 import type { EntryPoint, ZoneRule } from "./wire";
@@ -160,12 +161,15 @@ function effectsOfMove(
 /** Says which skip rule will apply to a deployment of the ruleset. Undefined if the rule skips nothing of it. */
 function appliedSkip(ctx: Context, rule: ZoneRule, rulesetId: string): string | undefined {
   if (!rule.enabled || skippedBy(rule.skips, rulesetId) === undefined) return undefined;
-  const requests = ctx.isSecret("expression") ? "" : ` (${rule.expression})`;
+  const isHidden = ctx.isSecret("expression") || RESERVED_REF.test(rule.ref);
+  const requests = isHidden ? "" : ` (${rule.expression})`;
   return `skip rule ${ruleLabel(ctx, rule)}${requests} will apply to this rule`;
 }
 
+/** Names a rule. The program that declares an exception may have made it secret. */
 function ruleLabel(ctx: Context, { ref, description }: Pick<ZoneRule, "ref" | "description">): string {
-  return JSON.stringify(description === "" || ctx.isSecret("description") ? ref : description);
+  const isHidden = ctx.isSecret("description") || RESERVED_REF.test(ref);
+  return JSON.stringify(description === "" || isHidden ? ref : description);
 }
 
 /** Lists the deployments, and the skip rules that apply, in front of a new rule. Undefined if its place isn't known. */
@@ -180,7 +184,8 @@ function rulesInFront(
   return found.rules.slice(0, indexAmong(found.rules, place, [], 0)).flatMap((rule): RuleInFront[] => {
     const skip = appliedSkip(ctx, rule, prepared.managed.id);
     const { id: ruleId, ref, deploys } = rule;
-    return deploys === undefined && skip === undefined ? [] : [omitAbsent({ ruleId, ref, skip })];
+    const shown = ctx.isSecret("ref") || ctx.isSecret("position") ? "" : ref;
+    return deploys === undefined && skip === undefined ? [] : [omitAbsent({ ruleId, ref: shown, skip })];
   });
 }
 

@@ -294,6 +294,7 @@ export function outputsOf(
   ctx: Pick<Context, "isSecret" | "noteUnmanaged">,
   found: EntryPoint,
   rule: ZoneRule,
+  declared: { readonly matchedData?: unknown },
   {
     managed,
     sharedTags,
@@ -302,7 +303,7 @@ export function outputsOf(
     adopted = [],
   }: Pick<Prepared, "managed" | "sharedTags" | "rulesetIds" | "ruleIds"> & Pick<ExceptionOwner, "adopted">,
 ): Computed {
-  ctx.noteUnmanaged(unmanagedOf(rule));
+  ctx.noteUnmanaged(unmanagedOf(rule, declared));
   return omitAbsent({
     ruleId: rule.id,
     ruleRef: rule.ref,

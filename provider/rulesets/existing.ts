@@ -77,14 +77,20 @@ export function existingDeployment({ address, account, found, rulesets, rule, ma
     ...(rule.description === "" ? {} : { description: rule.description }),
     ...overrides,
     ...(publicKey === undefined ? {} : { matchedData: { publicKey } }),
-    ...outputsOf(NOTHING_SECRET, found, rule, {
-      managed,
-      sharedTags: sharedTagsOf(managed, tagsOf(overrides)),
-      rulesetIds: Object.fromEntries(
-        rulesets.map(({ id }) => [nameOf(id), id] as const).filter(([each]) => named.has(each)),
-      ),
-      ruleIds: {},
-    }),
+    ...outputsOf(
+      NOTHING_SECRET,
+      found,
+      rule,
+      { matchedData: publicKey },
+      {
+        managed,
+        sharedTags: sharedTagsOf(managed, tagsOf(overrides)),
+        rulesetIds: Object.fromEntries(
+          rulesets.map(({ id }) => [nameOf(id), id] as const).filter(([each]) => named.has(each)),
+        ),
+        ruleIds: {},
+      },
+    ),
     ...(isOwn ? {} : { previous: snapshotOf(found, rule, inFront) }),
   };
   return { outputs, inFront, isOwn };

@@ -141,6 +141,7 @@ export const managedRulesetOverride = defineResource({
     [OTHER_SKIPS]: ["ref", "description", "position", "expression", "exceptions"],
     previous: ["ref", "description", "expression", "exceptions", "matchedData", ...OVERRIDING],
   },
+  watched: { [OTHER_SKIPS]: (before, now) => newlySkippedByOthers(before, now).length > 0 },
   record: rulesetRecord,
   pending: ({ inputs }) => ["expansion", ...(mayNameRules(inputs) ? ["ruleIds"] : [])],
   informs: ["expansion"],
@@ -222,6 +223,7 @@ export const managedRulesetOverride = defineResource({
     },
     {
       needs: ["owasp", "rules", "ref"],
+      quotes: ["owasp", "rules"],
       check: ({ owasp, rules = {}, ref }) => {
         const scores = [owasp?.scoreThreshold, ...Object.values(rules).map((r) => r.scoreThreshold)];
         const odd = scores.filter((score) => score !== undefined && thresholdName(score) === undefined);
@@ -233,6 +235,7 @@ export const managedRulesetOverride = defineResource({
     },
     {
       needs: ["owasp", "enabled", "ref"],
+      quotes: ["owasp"],
       check: ({ owasp, enabled, ref }) =>
         owasp === undefined || enabled
           ? undefined
@@ -375,7 +378,7 @@ export const managedRulesetOverride = defineResource({
     const first =
       args.exceptions === undefined ? wanted : { ...wanted, enabled: false, ref: unfinishedRef(args.ref) };
     const rule = await rules.add(first.ref, { ...toRequest(first), ...omitAbsent({ position }) });
-    const outputs = (): Computed => outputsOf(ctx, rules.now, currentRule(rules.now, rule), prepared);
+    const outputs = (): Computed => outputsOf(ctx, rules.now, currentRule(rules.now, rule), args, prepared);
     await recordOnFailure(rule.id, outputs(), () =>
       reconcileRule(rules, args, prepared, { rule, wanted, placing: "none" }),
     );
@@ -389,7 +392,7 @@ export const managedRulesetOverride = defineResource({
     if (owned === undefined) return undefined;
     const { found, rule } = owned;
     const { deploys } = rule;
-    ctx.noteUnmanaged(unmanagedOf(rule));
+    ctx.noteUnmanaged(unmanagedOf(rule, state));
     const managed = await readDeployedRuleset(ctx, state.accountId, rule);
     const isOtherRuleset = deploys !== undefined && deploys.rulesetId !== state.rulesetId;
     const versions: string[] = [];
@@ -473,7 +476,7 @@ export const managedRulesetOverride = defineResource({
     const rules = new RuleWriter(ctx, address, found);
     const adopted = exceptionIds(state);
     await reconcileRule(rules, args, prepared, { rule, wanted, adopted, formerRef: state.ref, placing });
-    const outputs = outputsOf(ctx, rules.now, currentRule(rules.now, rule), { ...prepared, adopted });
+    const outputs = outputsOf(ctx, rules.now, currentRule(rules.now, rule), args, { ...prepared, adopted });
     warnOfSkips(ctx, state, outputs.otherSkipRules);
     return { ...outputs, ...omitAbsent({ previous: state.previous }) };
   },

@@ -344,11 +344,15 @@ const RULE_MEMBERS = [
   "logging",
 ];
 /** What a rule executes or skips. */
-const PARAMETERS = ["id", "version", "overrides", "matched_data", "ruleset", "rulesets", "rules"];
+const PARAMETERS = ["id", "version", "overrides", "ruleset", "rulesets", "rules"];
 
 /** Returns the members of a rule that no argument sets. */
-export function unmanagedOf({ raw }: ZoneRule): JsonObject {
+export function unmanagedOf(
+  { raw }: ZoneRule,
+  { matchedData }: { readonly matchedData?: unknown },
+): JsonObject {
   const given = raw["action_parameters"];
-  const parameters = omit(isJsonObject(given) ? given : {}, PARAMETERS);
+  const managed = matchedData === undefined ? PARAMETERS : [...PARAMETERS, "matched_data"];
+  const parameters = omit(isJsonObject(given) ? given : {}, managed);
   return { ...omit(definitionOf(raw), RULE_MEMBERS), ...membersInside("action_parameters", parameters) };
 }

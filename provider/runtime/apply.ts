@@ -59,7 +59,8 @@ export async function read(
     if (!isAbsent(error)) throw error; // A wrong base URL must not empty the state.
   }
   if (found === undefined) return { id: "" };
-  const { [IMPACT]: news, ...outputs }: JsonObject = { ...found };
+  const { [IMPACT]: news, ...read }: JsonObject = { ...found };
+  const outputs = { ...read, ...sameInOtherWords(resource, props, read) };
   // A read returns undefined for what no longer exists.
   const isGone = (key: string): boolean => key in outputs && outputs[key] === undefined;
   const recordedBefore = omit(pick(props, resource.computedInputs), resource.computedInputs.filter(isGone));
@@ -87,13 +88,21 @@ export async function read(
 
 /** Lists what differs from the recorded state where a plan may show neither side. */
 function driftedUnseen(resource: ResourceType, props: JsonObject, now: JsonObject): readonly string[] {
-  const { equal, derivedFrom = {} } = resource.lifecycle;
-  return [...resource.secrets(props), ...Object.keys(derivedFrom)].filter(
-    (name) =>
-      name in props &&
-      name in now &&
-      !sameJson(props[name], now[name]) &&
-      equal?.[name]?.(props[name], now[name], props) !== true,
+  const { watched = {} } = resource.lifecycle;
+  const isChanged = (name: string): boolean =>
+    name in props && name in now && !sameJson(props[name], now[name]);
+  const outputs = Object.entries(watched).filter(([name, isDrift]) => isDrift(props[name], now[name]));
+  return [...resource.secrets(props).filter(isChanged), ...outputs.map(([name]) => name)];
+}
+
+/** Returns the recorded arguments that mean the same as what was read, because another notation is no change. */
+function sameInOtherWords({ lifecycle }: ResourceType, props: JsonObject, now: JsonObject): JsonObject {
+  const equal = Object.entries(lifecycle.equal ?? {});
+  const isSame = ([name, same]: (typeof equal)[number]): boolean =>
+    name in props && name in now && same?.(props[name], now[name], props) === true;
+  return pick(
+    props,
+    equal.filter(isSame).map(([name]) => name),
   );
 }
 

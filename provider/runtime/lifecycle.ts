@@ -266,6 +266,8 @@ interface Data<Shape extends z.ZodRawShape, Computed extends object> {
   readonly secretOutputs?: readonly string[];
   /** Computed inputs and outputs that reveal arguments, or an existing object's values of them. They're secret if one of these arguments is. */
   readonly derivedFrom?: Readonly<Record<string, readonly (keyof Shape & string)[]>>;
+  /** Outputs that may show drift, also where a plan hides them. */
+  readonly watched?: Readonly<Record<string, (before: unknown, now: unknown) => boolean>>;
   /** Arguments that may still be unknown when `derive` is called. It receives them as the engine sends them. */
   readonly deriveWithout?: readonly (keyof Shape & string)[];
   /** Arguments with a default that depends on the program and stack, such as names. */

@@ -77,7 +77,7 @@ describe("in a PageShieldPolicy", () => {
     expect(await b.step(other, recorded)).toBe("same");
     await edit(recorded, { expression: other.expression });
     const refreshed = await b.refresh(recorded);
-    expect(refreshed.outputs["expression"]).toBe(other.expression);
+    expect(refreshed.outputs["expression"]).toBe(policy.expression);
     expect(await b.step(policy, refreshed)).toBe("same");
   });
 

@@ -1,9 +1,10 @@
 import { managedRulesets } from "edgeguard-local";
 import { report, reportAll } from "../../provider/report";
 import { omitAbsent, type JsonObject } from "../../provider/basics/json";
+import { HIDDEN } from "../../provider/runtime/hidden";
 import { accounts, apiPerTest, zones } from "../support/bench";
 import { Operation, rawGet, rawSend, UNKNOWN, type Recorded } from "../support/operation";
-import { created, planJson, read, stepOf, type MadeStep } from "./plans";
+import { created, driftIn, planJson, read, stepOf, type MadeStep } from "./plans";
 
 /** Losses that only a comparison with the zone, or with the rest of the plan, shows. */
 
@@ -279,4 +280,78 @@ test("accepting the dangers of several stacks doesn't accept traffic either", ()
   const { digest = "" } = reportAll(plans, "json", options);
   const { dangers } = reportAll(plans, "json", { ...options, accepted: new Set([digest]) });
   expect(dangers.map(({ verdict }) => verdict)).toEqual(["fails", "fails"]);
+});
+
+describe("the drift report on what a plan hides", () => {
+  /** The drift that a plan shows which hides an argument or output on all sides. */
+  async function hiddenDrift(
+    type: string,
+    recorded: Recorded,
+    declared: JsonObject,
+    name: string,
+    bag = "inputs",
+  ): Promise<string[]> {
+    const now = await new Operation(api).refresh(type, recorded);
+    const { inputs } = await new Operation(api).preview(type, declared, now);
+    const refresh = stepOf("refresh", type, "one", {
+      old: recorded.inputs,
+      outputs: recorded.outputs,
+      new: recorded.inputs,
+    });
+    const op = stepOf("update", type, "one", {
+      old: now?.inputs ?? {},
+      outputs: now?.outputs ?? {},
+      new: inputs,
+    });
+    return driftIn(planJson(hiding(name, refresh, bag), hiding(name, op, bag))).resources.flatMap(
+      ({ lost }) => lost,
+    );
+  }
+
+  test("names a secret argument that was changed, and none that wasn't", async () => {
+    const job = {
+      ...JOB,
+      zoneId: ZONE,
+      filter: '{"where":{"key":"RayID","operator":"eq","value":"1"}}',
+      [HIDDEN.secrets]: ["filter"],
+    };
+    const recorded = await new Operation(api).up("LogpushJob", job);
+    const put = (body: JsonObject) => rawSend(api, "PUT", `/zones/${ZONE}/logpush/jobs/${recorded.id}`, body);
+    await put({ enabled: false });
+    expect(await hiddenDrift("LogpushJob", recorded, job, "filter")).toEqual([
+      expect.stringContaining("is disabled"),
+    ]);
+    await put({ enabled: true, filter: '{"where":{"key":"RayID","operator":"eq","value":"2"}}' });
+    expect(await hiddenDrift("LogpushJob", recorded, job, "filter")).toContain(
+      "filter has changed; the plan hides it",
+    );
+  });
+
+  test("says that someone else's rule skips a deployment", async () => {
+    const rule = { zoneId: ZONE, accountId: ACCOUNT, ref: "mine", ruleset: { id: managedRulesets.managed } };
+    const recorded = await new Operation(api).up("ManagedRulesetOverride", rule);
+    const { result } = await rawGet(api, ENTRY_POINT);
+    const skip = {
+      action: "skip",
+      action_parameters: { ruleset: "current" },
+      expression: "true",
+      enabled: true,
+    };
+    await rawSend(api, "PUT", ENTRY_POINT, { rules: [skip, ...(result as { rules: JsonObject[] }).rules] });
+    expect(await hiddenDrift("ManagedRulesetOverride", recorded, rule, "otherSkipRules", "outputs")).toEqual([
+      expect.stringMatching(/^someone else's skip rules have changed/),
+    ]);
+  });
+
+  test("finds a key that logs what matched, which no argument declares", async () => {
+    const rule = { zoneId: ZONE, accountId: ACCOUNT, ref: "mine", ruleset: { id: managedRulesets.managed } };
+    const recorded = await new Operation(api).up("ManagedRulesetOverride", rule);
+    const { result } = await rawGet(api, ENTRY_POINT);
+    const [own] = (result as { rules: JsonObject[] }).rules;
+    const matched_data = { public_key: `${"a".repeat(43)}=` };
+    const action_parameters = { ...(own?.["action_parameters"] as JsonObject), matched_data };
+    await rawSend(api, "PUT", ENTRY_POINT, { rules: [{ ...own, action_parameters }] });
+    const now = await new Operation(api).refresh("ManagedRulesetOverride", recorded);
+    expect(JSON.stringify(now?.outputs["unmanaged"])).toContain("matched_data");
+  });
 });
