@@ -331,8 +331,8 @@ export interface LogpushJobArgs {
  * first `pulumi up` asks Cloudflare to write a token there and names the file; set `ownershipChallenge` to its content
  * and run `pulumi up` again. A refresh warns if the job is failing.
  *
- * If a program doesn't set `outputOptions`, `frequency` or one of the `maxUpload…` arguments, what someone else sets
- * there isn't drift, and stays.
+ * If a program doesn't set `outputOptions`, their `fieldNames`, `frequency` or one of the `maxUpload…` arguments, what
+ * someone else sets there isn't drift, and stays.
  *
  * Token permissions: Logs Write, even for a preview. Grant it for the zone or the account that the job belongs to. A
  * Zero Trust dataset also needs Zero Trust: PII Read.

@@ -233,12 +233,10 @@ export function optionsFromApi(
   options: unknown,
   allFields: readonly string[] | undefined,
 ): OutputOptions {
-  const raw = options ?? {};
-  if (options === undefined || !isJsonObject(raw)) return declared; // The API doesn't show it.
+  const raw = options === null ? {} : options; // Null if none are set.
+  if (!isJsonObject(raw)) return declared; // The API doesn't show it.
   const isCsv = (raw["output_type"] ?? declared.outputType) === "csv";
-  // Null if none are set, not even fields.
-  const found: Record<string, unknown> =
-    options === null ? {} : { ...fieldsFromApi(declared, raw, allFields, isCsv) };
+  const found: Record<string, unknown> = { ...fieldsFromApi(declared, raw, allFields, isCsv) };
   for (const name of NAMES) {
     if (name === "fieldNames") continue;
     const usual = isCsv && "csv" in MEMBERS[name] ? MEMBERS[name].csv : MEMBERS[name].unset;
@@ -267,7 +265,8 @@ function fieldsFromApi(
   if (fieldNames === undefined) return {};
   const listed = listedFields(raw);
   const wanted = fieldNames === "all" ? allFields : fieldNames;
-  if (listed === undefined || wanted === undefined || sameJson(listed, wanted)) return { fieldNames };
+  if (listed === undefined) return {};
+  if (wanted === undefined || sameJson(listed, wanted)) return { fieldNames };
   // Only CSV depends on the order; elsewhere Cloudflare may reorder the fields.
   const sameFields = sameJson([...listed].sort(), [...wanted].sort());
   return { fieldNames: sameFields && !isCsv ? fieldNames : listed };

@@ -1,11 +1,12 @@
 import { digestOf } from "../basics/digest";
 import { canonicalJson, omit, omitAbsent, pick, type JsonObject } from "../basics/json";
 import { ADOPTED } from "../runtime/adopted";
+import { UNKNOWN } from "../runtime/engine-values";
 import { IMPACT } from "../runtime/impact";
 import { compareText } from "../basics/words";
 import { showsWholeLocation } from "../logpush/destination-text";
 import { PROVIDER_TYPES } from "../runtime/type-tokens";
-import { argumentsOf, judgesOf } from "./effects";
+import { argumentsOf, hasParts, judgesOf } from "./effects";
 import { joined, say, value } from "./phrase";
 import { DANGERS, type Danger, type JudgedGate } from "./model";
 import type { Plan, Sides, Step } from "./plan";
@@ -142,14 +143,16 @@ function untoldOf(all: StepView): readonly string[] {
       ...(secrets === undefined ? secretsOf(next, step) : []),
       ...(hidesDestination(all) ? ["destinationConf"] : []),
     ];
-  const isHidden = (name: string): boolean =>
-    containsSecret(next.inputs[name]) && (known === undefined || unknown.includes(name));
+  const isUntold = (name: string): boolean =>
+    // As a whole, also the parts that the program knows.
+    (next.inputs[name] === UNKNOWN && hasParts(step.kind, name)) ||
+    (containsSecret(next.inputs[name]) && (known === undefined || unknown.includes(name)));
   // The plan has only the path of what couldn't be read.
   const isUnread = (name: string): boolean =>
     ["file", "directory"].includes(name) &&
     name in next.inputs &&
     asNumber(next.inputs["keys"]) === undefined;
-  return argumentsOf(step.kind).filter((name) => isHidden(name) || isUnread(name));
+  return argumentsOf(step.kind).filter((name) => isUntold(name) || isUnread(name));
 }
 
 /** Whether a job's destination changes, and neither the plan nor a digest keyed by the earlier one tells all of it. */

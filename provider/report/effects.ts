@@ -165,3 +165,9 @@ export function argumentsOf(kind: string | undefined): readonly string[] {
   const paths = Object.keys(ownMember(EFFECTS, kind ?? "") ?? {});
   return [...new Set(paths.map((path) => path.replace(/[.[{].*$/, "")))];
 }
+
+/** Whether this class's argument is an object or a list. */
+export function hasParts(kind: string | undefined, name: string): boolean {
+  const rows = ownMember(EFFECTS, kind ?? "") ?? {};
+  return !Object.hasOwn(rows, name) || ["entries", "extra", "position", "configuration"].includes(name);
+}

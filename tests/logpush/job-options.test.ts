@@ -105,7 +105,6 @@ describe("a LogpushJob with output options", () => {
         record_prefix: "{",
         record_suffix: "}\n",
       },
-      {},
     ];
     const raw = await b.one();
     for (const output_options of answers) {
@@ -117,8 +116,10 @@ describe("a LogpushJob with output options", () => {
   test("reports drift if none are set anymore", async () => {
     const outputOptions = { ...b.job.outputOptions, sampleRate: 0.5 };
     const recorded = await b.up({ ...b.job, outputOptions });
-    await b.changed(recorded.id, { output_options: null });
-    expect((await b.refresh(recorded)).inputs["outputOptions"]).toEqual({ sampleRate: 1 });
+    for (const output_options of [null, { record_prefix: "{" }]) {
+      await b.changed(recorded.id, { output_options });
+      expect((await b.refresh(recorded)).inputs["outputOptions"]).toEqual({ sampleRate: 1 });
+    }
   });
 
   test("doesn't take a job without any for one that has the declared ones", async () => {

@@ -262,7 +262,7 @@ describe("an accepted danger of a step with a value that isn't known yet", () =>
       recorded,
     );
     expect(sentencesOf(stepOf("update", "KvEntries", "one", { old: recorded.inputs, new: inputs }))).toEqual([
-      "may delete keys that it wrote: the preview couldn't compare them with the program; accepting this accepts any value of file",
+      "may delete keys that it wrote: the preview couldn't compare them with the program; accepting this accepts any value of file, defaults",
     ]);
   });
 

@@ -519,7 +519,7 @@ describe("reports that a managed ruleset stops acting:", () => {
       "OWASP protects less: overrides that the plan doesn't show",
     ]);
     expect(sentences("unprotect", update({ owasp: UNKNOWN }))).toEqual([
-      "OWASP protects less: overrides that the plan doesn't show, paranoia level 1 → known after apply",
+      "OWASP protects less: overrides that the plan doesn't show, paranoia level 1 → known after apply; accepting this accepts any value of owasp",
     ]);
     expect(sentences("unprotect", update({ owasp: { paranoiaLevel: 2, scoreThreshold: 60 } }))).toEqual([
       "OWASP protects less: rule that compares the score score threshold 25 (high) → 60 (low)",

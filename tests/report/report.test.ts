@@ -312,6 +312,10 @@ describe("the report on explicit providers", () => {
       expect(dangers("update", there, { ...there, "edgeguard:maxRetries": "0" })).toEqual([]);
     }
     expect(dangers("update", {}, { "edgeguard:baseUrl": CLOUDFLARE })).toEqual([]);
+    const hidden = { baseUrl: "[secret]" };
+    expect(dangers("update", hidden, hidden)).toEqual([
+      expect.stringContaining("[secret] → [secret]; accepting this accepts any value of baseUrl"),
+    ]);
   });
 
   test("counts no other change of a provider as a danger, and judges a resource that moves to another provider as usual", () => {

@@ -2,7 +2,7 @@ import { PLAIN } from "../../runtime/settings";
 import { PROVIDER_TYPES } from "../../runtime/type-tokens";
 import { joined, say, value, words } from "../phrase";
 import { isDeleted, isNew, isReplaced, oncePerPlan, unknownPlaces } from "../sections/section";
-import { cell } from "../values";
+import { cell, isHidden } from "../values";
 import { isUnchanged, type Judge, type Side } from "./sides";
 
 /** Finds resources of any provider that the plan replaces or deletes, ours that the update may replace, and another API. */
@@ -12,9 +12,10 @@ export const general: Judge = (all) => {
     const [from, to] = [apiOf(old), apiOf(all.new)];
     const isKnown = isNew(step) ? knownApis(plan).has(to) : isUnchanged(from, to);
     const change = isNew(step) ? cell(to, 4_096) : say`${cell(from, 4_096)} → ${cell(to, 4_096)}`;
+    const any = words(isHidden(to) ? "; accepting this accepts any value of baseUrl" : "");
     return isDeleted(step) || isKnown
       ? []
-      : [["unprotect", say`sends its credential and all requests to another API: ${change}`]];
+      : [["unprotect", say`sends its credential and all requests to another API: ${change}${any}`]];
   }
   if (!step.custom) return []; // A component only groups other resources.
   const open = unknownPlaces(all);

@@ -59,9 +59,10 @@ export const overwrittenKeys = irreversible(overwritten);
 export const ownKeysRemoved: Judge = (all, { keys, share }) => {
   const before = asNumber(all.old.inputs["keys"]) ?? 0;
   const { removed, expires, expiry = "", emptied } = entriesImpact(all);
-  const [deleted, expiring, blank] = losesObject(all)
-    ? [isKept(all) ? 0 : before, 0, 0]
-    : [removed?.count ?? 0, expires?.count ?? 0, emptied?.count ?? 0];
+  const isGone = losesObject(all) && !isKept(all);
+  const isWritten = !isDeleted(all.step) && !isGone;
+  const deleted = isGone ? before : losesObject(all) ? 0 : (removed?.count ?? 0);
+  const [expiring, blank] = isWritten ? [expires?.count ?? 0, emptied?.count ?? 0] : [0, 0];
   const sum = deleted + expiring + blank;
   if (sum < keys || sum < share * before) return [];
   const declaring = othersOf(all, ["accountId", "namespaceId"]).some(
