@@ -76,7 +76,7 @@ const sourceOf = ({ inputs }: Sides): string =>
  */
 export function furtherLosses(drifted: Drifted): readonly Phrase[] {
   const { kind, recorded, now, hidden, names } = drifted;
-  const unshown = hidden.map((name) => say`${value(name)} has changed; the plan hides it`);
+  const unseenNames = hidden.map((name) => say`${value(name)} has changed; the plan hides it`);
   if (kind === "WafMigration") {
     // The refresh records a step that this program sent as reached.
     const isOwn = asObject(asList(now?.outputs["history"]).at(-1))["event"] === "reached";
@@ -90,7 +90,7 @@ export function furtherLosses(drifted: Drifted): readonly Phrase[] {
     return kind === "KvEntries" ? [words(`${keysOf(recorded)} that the program wrote can't be read`)] : [];
   }
   const drift = names.includes(DRIFT) ? asText(now.inputs[DRIFT]) : undefined;
-  const ofOthers = [...unshown, ...skippedByOthers(drifted).map(words), ...applying(prunedIn(drifted))];
+  const ofOthers = [...unseenNames, ...skippedByOthers(drifted).map(words), ...applying(prunedIn(drifted))];
   if (drift === undefined) return ofOthers;
   const what = words(kind === "KvEntries" ? VALUES_LOST : "it may protect less");
   return [say`${what}: ${words(drift)}`, ...ofOthers];
