@@ -15,7 +15,7 @@ const DANGERS: Readonly<Record<Reports.DangerKind, string>> = {
   irreversible:
     "can't be undone: a WAF migration step, or the loss of a namespace or of pruned or overwritten keys",
   unprotect:
-    "the zone may block or log less, because a rule, ruleset, source, exception, filter, Logpush job or a provider's base URL changes",
+    "the zone may block or log less, because a rule, ruleset, source, exception, filter, Logpush job or an explicit provider's base URL changes",
   blocks: "an allow policy would newly block what the zone's pages load, or nobody knows",
   traffic:
     "a change of managed rules would have stopped events of the last hours that passed: more than traffic=<n>, by default any",
