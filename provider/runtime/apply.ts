@@ -95,9 +95,13 @@ function driftedUnseen(resource: ResourceType, props: JsonObject, now: JsonObjec
   return [...resource.secrets(props).filter(isChanged), ...outputs.map(([name]) => name)];
 }
 
-/** Returns the recorded arguments that mean the same as what was read, because another notation is no change. */
+/**
+ * Returns the recorded arguments that mean the same as what was read, because another notation is no change. Of a
+ * credential, the recorded one may be masked.
+ */
 function sameInOtherWords({ lifecycle }: ResourceType, props: JsonObject, now: JsonObject): JsonObject {
-  const equal = Object.entries(lifecycle.equal ?? {});
+  const { equal: all = {}, secret = {} } = lifecycle;
+  const equal = Object.entries(all).filter(([name]) => !(name in secret));
   const isSame = ([name, same]: (typeof equal)[number]): boolean =>
     name in props && name in now && same?.(props[name], now[name], props) === true;
   return pick(
