@@ -61,13 +61,13 @@ function comparedBy(all: StepView): unknown {
   const { step, old, new: next, impact } = all;
   const recorded = isDeleted(step) ? recordedImpact(step.kind, step.old) : impact.members;
   const found = omit(recorded, ["traffic"]); // Counts change from minute to minute.
-  const isHidden = (side: Sides): boolean => found["keys"] === undefined && secretsOf(side, step).length > 0;
+  const mayDiffer = (side: Sides): boolean => found["keys"] === undefined && secretsOf(side, step).length > 0;
   const more = omitAbsent({
     adopted: asObject(next.inputs[ADOPTED])["changes"],
     previous: old.outputs["previous"],
     found: Object.keys(found).length === 0 ? undefined : found,
-    secretsBefore: isHidden(old) ? recordedSecrets(old) : undefined,
-    secrets: isHidden(next) ? impact.secrets : undefined,
+    secretsBefore: mayDiffer(old) ? recordedSecrets(old) : undefined,
+    secrets: mayDiffer(next) ? impact.secrets : undefined,
     known: impact.known,
   });
   const lists = [isOpen(all) ? sourcesOf(all) : [], remainingOf(all)];
