@@ -92,11 +92,20 @@ function remainingOf(all: StepView): readonly unknown[] {
   );
   return othersOf(all, places)
     .filter((other) => changesArguments(other.step))
-    .map(({ step, new: next, impact: { members, secrets, known } }) =>
-      canonicalJson([shownOf(next, step), members["keys"] ?? secrets ?? known ?? ""]),
-    )
+    .map((other) => changeOf(other))
     .sort(compareText);
 }
+
+/** Returns what a step gives its resource, as text. Each of many steps in one place is compared with all others. */
+function changeOf({ step, new: next, impact: { members, secrets, known }, plan }: StepView): string {
+  const text =
+    changes(plan).get(step) ??
+    canonicalJson([shownOf(next, step), members["keys"] ?? secrets ?? known ?? ""]);
+  changes(plan).set(step, text);
+  return text;
+}
+
+const changes = oncePerPlan(() => new Map<Step, string>());
 
 /**
  * Whether a value isn't known yet, or the engine or the preview couldn't check the resource, so that nobody found out what
