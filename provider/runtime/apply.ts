@@ -8,6 +8,7 @@ import { PartialFailure, type ListedObject, type State } from "./lifecycle";
 import { IMPACT, revisionOf } from "./impact";
 import { isJsonObject, omit, pick, sameJson, type JsonObject } from "../basics/json";
 import { newsOf, UNMANAGED, UnmanagedMembers } from "./unmanaged";
+import { namesOfSecrets } from "./secrets";
 
 /** The operations that read and change real objects. */
 
@@ -86,13 +87,16 @@ export async function read(
   return { id, props: resource.outputs(outputs, alongside, others), inputs };
 }
 
-/** Lists what differs from the recorded state where a plan may show neither side. */
+/**
+ * Lists what differs from the recorded state where a plan may show neither side. Of what's always secret, the state may
+ * have a masked form, and each class tells its drift.
+ */
 function driftedUnseen(resource: ResourceType, props: JsonObject, now: JsonObject): readonly string[] {
   const { watched = {} } = resource.lifecycle;
   const isChanged = (name: string): boolean =>
     name in props && name in now && !sameJson(props[name], now[name]);
   const outputs = Object.entries(watched).filter(([name, isDrift]) => isDrift(props[name], now[name]));
-  return [...resource.secrets(props).filter(isChanged), ...outputs.map(([name]) => name)];
+  return [...namesOfSecrets(props).filter(isChanged), ...outputs.map(([name]) => name)];
 }
 
 /**

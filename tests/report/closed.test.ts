@@ -1,4 +1,5 @@
 import { managedRulesets } from "edgeguard-local";
+import { maskedDestination } from "../../provider/logpush/destination-text";
 import { report, reportAll } from "../../provider/report";
 import { omitAbsent, type JsonObject } from "../../provider/basics/json";
 import { HIDDEN } from "../../provider/runtime/hidden";
@@ -325,6 +326,20 @@ describe("the drift report on what a plan hides", () => {
     expect(await hiddenDrift("LogpushJob", recorded, job, "filter")).toContain(
       "filter has changed; the plan hides it",
     );
+  });
+
+  test("isn't in a destination that an import recorded with its credentials masked", async () => {
+    const destinationConf = "https://logs.example.com/in?header_Authorization=Bearer%20first-secret-token";
+    const recorded = await new Operation(api).up("LogpushJob", { ...JOB, zoneId: ZONE, destinationConf });
+    const masked = { destinationConf: maskedDestination(destinationConf) };
+    const imported = {
+      ...recorded,
+      inputs: { ...recorded.inputs, ...masked },
+      outputs: { ...recorded.outputs, ...masked },
+    };
+    const now = await new Operation(api).refresh("LogpushJob", imported);
+    expect(now?.outputs["destinationConf"]).toBe(destinationConf);
+    expect(now?.inputs).not.toHaveProperty("impact");
   });
 
   test("says that someone else's rule skips a deployment", async () => {

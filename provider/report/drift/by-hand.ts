@@ -82,7 +82,7 @@ const isArrived = ({ inputs, outputs }: Sides): boolean =>
 function hiddenChanges({ now, step: { kind } }: Refreshed): readonly string[] {
   const isMoved = kind === "LogpushJob" && now?.outputs[DRIFT] !== undefined;
   const changed = driftedUnseen(kind, now).filter((name) => argumentsOf(kind).includes(name));
-  return isMoved ? [...new Set([...changed, DESTINATION])] : changed;
+  return isMoved ? [...changed, DESTINATION] : changed;
 }
 
 /** Represents the manual changes as a plan, to reuse the code that finds dangers and writes sections. */
