@@ -166,8 +166,10 @@ export function argumentsOf(kind: string | undefined): readonly string[] {
   return [...new Set(paths.map((path) => path.replace(/[.[{].*$/, "")))];
 }
 
-/** Whether this class's argument is an object or a list. */
+/** Arguments without rows for their parts. */
+const WITH_PARTS = ["configuration", "destinationConf", "entries", "extra", "filter", "position", "value"];
+
+/** Whether this class's argument may be an object or a list. */
 export function hasParts(kind: string | undefined, name: string): boolean {
-  const rows = ownMember(EFFECTS, kind ?? "") ?? {};
-  return !Object.hasOwn(rows, name) || ["entries", "extra", "position", "configuration"].includes(name);
+  return !Object.hasOwn(ownMember(EFFECTS, kind ?? "") ?? {}, name) || WITH_PARTS.includes(name);
 }

@@ -253,6 +253,21 @@ describe("an accepted danger of a step with a value that isn't known yet", () =>
     expect(await digest(other)).not.toBe(first);
   });
 
+  test.each<[string, string]>([
+    ["PageShieldPolicy", "value"],
+    ["LogpushJob", "filter"],
+    ["ManagedRulesetOverride", "exceptions"],
+  ])("says that it covers any value of a whole that isn't known: %s %s", (type, name) => {
+    const old = { zoneId: "z", enabled: true, action: "allow", expression: "true", ruleset: { id: "r" } };
+    const step = stepOf("update", type, "one", {
+      old,
+      new: { ...old, [name]: UNKNOWN, ...found({ unknown: [name] }) },
+    });
+    expect(sentencesOf(step)).toContainEqual(
+      expect.stringContaining(`; accepting this accepts any value of ${name}`),
+    );
+  });
+
   test("says that it covers any content of a file that couldn't be read", async () => {
     const before = entries({ file: fileOf(12) });
     const recorded = await new Operation(api).up("KvEntries", before);

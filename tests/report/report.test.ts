@@ -313,6 +313,8 @@ describe("the report on explicit providers", () => {
     }
     expect(dangers("update", {}, { "edgeguard:baseUrl": CLOUDFLARE })).toEqual([]);
     const hidden = { baseUrl: "[secret]" };
+    const others = [{ ...step("same", hidden, hidden), urn: `${step("same", {}, {}).urn}-2` }];
+    expect(report(planJson(step("create", {}, hidden), ...others), "json").dangers).toHaveLength(1);
     expect(dangers("update", hidden, hidden)).toEqual([
       expect.stringContaining("[secret] → [secret]; accepting this accepts any value of baseUrl"),
     ]);
