@@ -118,7 +118,7 @@ export function jobFromApi(
   }: { readonly allFields: readonly string[] | undefined; readonly strict?: boolean },
 ): JobArgs {
   const agrees = agreesWith(declared.destinationConf, destination);
-  const shown = (member: string): unknown => raw[member] ?? (strict ? null : raw[member]);
+  const shown = (member: string): unknown => (strict ? (raw[member] ?? null) : raw[member]);
   const found: Record<string, unknown> = {
     ...omit(declared, ["filter", "outputOptions", ...SIMPLE_MEMBERS]),
     name: raw["name"] === undefined ? declared.name : name,

@@ -6,7 +6,7 @@ import { IMPACT } from "../runtime/impact";
 import { compareText } from "../basics/words";
 import { showsWholeLocation } from "../logpush/destination-text";
 import { PROVIDER_TYPES } from "../runtime/type-tokens";
-import { argumentsOf, hasParts, judgesOf } from "./effects";
+import { argumentsOf, hasParts, judgesOf, SHOWN } from "./effects";
 import { joined, say, value } from "./phrase";
 import { DANGERS, type Danger, type JudgedGate } from "./model";
 import type { Plan, Sides, Step } from "./plan";
@@ -81,7 +81,7 @@ function comparedBy(all: StepView): unknown {
 
 /** Returns the arguments, and computed inputs that stand for what a plan hides or an argument means. */
 const shownOf = ({ inputs }: Sides, { kind }: Step): JsonObject =>
-  pick(inputs, [...argumentsOf(kind), "destinationShown", "destinationMoved", "codeDigest", "allFields"]);
+  pick(inputs, [...argumentsOf(kind), ...Object.values(SHOWN), "destinationMoved", "allFields"]);
 
 /** Returns what else the plan changes in the same place, because that may make up for a loss, or not. */
 function remainingOf(all: StepView): readonly unknown[] {

@@ -166,6 +166,12 @@ export function argumentsOf(kind: string | undefined): readonly string[] {
   return [...new Set(paths.map((path) => path.replace(/[.[{].*$/, "")))];
 }
 
+/** Computed inputs that stand for arguments that the plan hides. */
+export const SHOWN: Readonly<Record<string, string>> = {
+  destinationConf: "destinationShown",
+  code: "codeDigest",
+};
+
 /** Arguments without rows for their parts. */
 const WITH_PARTS = ["configuration", "destinationConf", "entries", "extra", "filter", "position", "value"];
 

@@ -163,9 +163,7 @@ export function readPlan(text: string): Plan {
   const steps = given.filter((step) => !isPendingDelete(step)).map(stepOf);
   const pendingDeletes = given.filter((step) => isPendingDelete(step) && step.op !== "refresh").map(stepOf);
   const said = withoutSecretsOf(data, messagesOf(data.diagnostics ?? []));
-  const hasRun = steps.some(
-    ({ type, op }) => type !== STACK && ![...WRITTEN_BY_REFRESH, "refresh"].includes(op),
-  );
+  const hasRun = steps.some(({ type, op }) => type !== STACK && !REFRESH_OPERATIONS.includes(op));
   const diagnostics = hasRun ? said : withHostErrors(said);
   const failed = diagnostics.some(({ severity }) => severity === "error");
   const roots = steps.filter(({ type }) => type === STACK).map(({ op }) => op);
@@ -334,6 +332,7 @@ function hasSames({ steps, changeSummary }: Digest): boolean {
 
 /** Instead of `refresh`, older engines write what the refresh found. */
 const WRITTEN_BY_REFRESH: readonly Operation[] = ["update", "delete"];
+const REFRESH_OPERATIONS: readonly Operation[] = ["refresh", ...WRITTEN_BY_REFRESH];
 
 /**
  * Merges the two steps per resource that a plan with `--refresh` has: the refresh with the recorded state, and the

@@ -45,7 +45,7 @@ export interface ImpactRecord {
   readonly secrets?: string;
   /** The arguments that aren't known yet, at least in part. */
   readonly unknown?: readonly string[];
-  /** If there are some: a digest of what is known, keyed by the credential. */
+  /** If there are some, or it didn't look everywhere: a digest of what is known, keyed by the credential. */
   readonly known?: string;
   /** What a refresh found changed and a plan may hide: arguments that the program made secret, and outputs that show these. */
   readonly drifted?: readonly string[];

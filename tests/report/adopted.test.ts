@@ -242,8 +242,8 @@ test.each<[string, MadeStep[], string]>([
     [created("PageShieldSettings", "new", { zoneId: zones.shop, enabled: true })],
     "by another one",
   ],
-  ["is destroyed", [], "the zone gets its previous settings back"],
-])("settings whose zone %s are told as such", (_, others, expected) => {
+  ["the zone is left to itself", [], "the zone gets its previous settings back"],
+])("says what happens to deleted settings: %s", (_, others, expected) => {
   const old = { zoneId: zones.shop, enabled: true };
   const outputs = { previous: { enabled: false } };
   const gone = stepOf("delete", "PageShieldSettings", "old", { old, outputs });

@@ -2,7 +2,7 @@ import { IMPACT } from "../../runtime/impact";
 import { newlySkippedByOthers, OTHER_SKIPS } from "../../rulesets/skip-rules";
 import { UNMANAGED } from "../../runtime/unmanaged";
 import { omit, ownMember, sameJson } from "../../basics/json";
-import { argumentsOf, judgesOf } from "../effects";
+import { argumentsOf, judgesOf, SHOWN } from "../effects";
 import { driftedUnseen, impactOf } from "../impact";
 import { REMOVAL_GATE } from "../model";
 import type { Phrase } from "../phrase";
@@ -43,8 +43,6 @@ export function driftedOf(refreshed: Refreshed): Drifted | undefined {
 export const DRIFT = "drift";
 export const MIGRATION_STATE = "migrationState";
 const DESTINATION = "destinationConf";
-/** What stands for arguments that the plan hides. */
-const SHOWN: Readonly<Record<string, string>> = { [DESTINATION]: "destinationShown", code: "codeDigest" };
 
 /** The name of what an unchanged `prune` deletes, because others wrote it. */
 export const PRUNES = "prunes";

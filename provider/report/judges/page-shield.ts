@@ -160,10 +160,6 @@ function previousOf(previous: unknown): JsonObject {
   return isHidden(previous) ? hidden : asObject(previous);
 }
 
-/** Returns a zone setting. A setting that isn't declared has the value that was found. */
-const settingOf = (side: Side, name: string, recorded: Side): unknown =>
-  side.inputs[name] ?? asObject(recorded.outputs["previous"])[name];
-
 /** Returns the zone's settings as found by the preview of a new resource. */
 function foundSettings({ found: { settings } }: Change): Side | undefined {
   return isJsonObject(settings) ? { inputs: settings, outputs: { previous: settings } } : undefined;
@@ -187,8 +183,10 @@ function reporting(name: string, what: string): Comparison {
     const { before: old, after } = change;
     const before = old ?? foundSettings(change);
     if (before === undefined || after === undefined || before.inputs["enabled"] === false) return [];
-    const now = before.inputs[name] ?? asObject(change.found["settings"])[name];
-    const [was, is] = [now ?? settingOf(before, name, before), settingOf(after, name, before)];
+    // One that isn't declared has the value that the preview or, before it, the first update found.
+    const { [name]: previous } = asObject(before.outputs["previous"]);
+    const was = before.inputs[name] ?? asObject(change.found["settings"])[name] ?? previous;
+    const is = after.inputs[name] ?? previous;
     if (isUnchanged(was, is) || is === true || is === undefined || was === false) return [];
     const zone = cell(after.inputs["zoneId"], 40);
     return [say`Page Shield in zone ${zone} ${words(what)}: ${name} ${cell(was)} → ${cell(is)}`];

@@ -86,8 +86,7 @@ function newAssessment(all: StepView): MigrationAssessment | undefined {
  */
 export function isAhead(all: StepView): boolean {
   const { now, target } = situationOf(all);
-  const declared = all.new.inputs["target"];
-  const isOpen = target !== undefined && isHidden(declared);
+  const isOpen = target !== undefined && isHidden(all.new.inputs["target"]);
   const last = isOpen ? "finished" : target;
   if (last !== "validation" && last !== "finished") return false;
   if (now === undefined) return true;
