@@ -226,18 +226,20 @@ function stepOf({ op, urn, oldState, newState, replaceReasons }: DigestStep): St
   if (parts === undefined)
     throw new PlanError(`${NO_PLAN}: ${JSON.stringify(truncate(urn, 80))} isn't a URN`);
   const { type, name } = parts;
-  // The engine shows a resource that the program only reads from now on as replaced, but nothing happens to the object.
   const custom = (newState ?? oldState)?.custom ?? true;
+  // The engine shows a resource that the program only reads from now on as replaced, or one that it only read until now.
+  // Nothing happens to the old object.
   const isReleased = op === "replace" && newState?.external === true && newState.id === oldState?.id;
+  const wasOnlyRead = op === "replace" && oldState?.external === true && newState?.external !== true;
   return {
-    op: isReleased ? "discard" : op,
+    op: isReleased ? "discard" : wasOnlyRead ? "create" : op,
     urn,
     oldUrn: oldState?.urn ?? urn,
     kind: custom ? kindOf(type) : undefined,
     type,
     name,
     custom,
-    old: sides(oldState),
+    old: wasOnlyRead ? undefined : sides(oldState),
     new: sides(newState),
     replaceReasons: replaceReasons ?? [],
   };

@@ -267,9 +267,7 @@ export const computed = z.object({
   entryPointId: z.string(),
   rulesetId: z.string(),
   rulesetVersion: z.string(),
-  otherManagedRules: z.array(
-    z.object({ ruleId: z.string(), rulesetId: z.string(), ref: z.string(), description: z.string() }),
-  ),
+  otherManagedRules: z.array(z.object({ ruleId: z.string(), rulesetId: z.string() })),
   [OTHER_SKIPS]: SKIPS.exactOptional(),
   previous: previousRule.exactOptional(),
   ruleIds: ruleIds.exactOptional(),
@@ -291,7 +289,7 @@ export type Computed = z.infer<typeof computed>;
 export type Recorded = Declared & Computed;
 
 export function outputsOf(
-  ctx: Pick<Context, "isSecret" | "noteUnmanaged">,
+  ctx: Pick<Context, "noteUnmanaged">,
   found: EntryPoint,
   rule: ZoneRule,
   declared: { readonly matchedData?: unknown },
@@ -310,7 +308,7 @@ export function outputsOf(
     entryPointId: found.id,
     rulesetId: managed.id,
     rulesetVersion: managed.version,
-    otherManagedRules: otherManagedRules(ctx, found, rule.id),
+    otherManagedRules: otherManagedRules(found, rule.id),
     otherSkipRules: otherSkipRules(found, rule, adopted),
     known: omitAbsent({
       scoreRule: scoreRuleOf(managed),

@@ -186,29 +186,12 @@ export interface OtherManagedRule {
   readonly ruleId: string;
   /** The ID of the managed ruleset that it executes. */
   readonly rulesetId: string;
-  /** Empty if the resource's own ref or position is secret. */
-  readonly ref: string;
-  /** Empty if the resource's own description is secret. */
-  readonly description: string;
 }
 
 /** Finds an entry point's enabled rules that execute a managed ruleset, except the rule with the ID `own`. */
-export function otherManagedRules(
-  { isSecret }: Pick<Context, "isSecret">,
-  found: EntryPoint | undefined,
-  own?: string,
-): OtherManagedRule[] {
-  return (found?.rules ?? []).flatMap(({ id, ref, description, enabled, deploys }) =>
-    deploys === undefined || !enabled || id === own
-      ? []
-      : [
-          {
-            ruleId: id,
-            rulesetId: deploys.rulesetId,
-            ref: isSecret("ref") || isSecret("position") ? "" : ref,
-            description: isSecret("description") ? "" : description,
-          },
-        ],
+export function otherManagedRules(found: EntryPoint | undefined, own?: string): OtherManagedRule[] {
+  return (found?.rules ?? []).flatMap(({ id, enabled, deploys }) =>
+    deploys === undefined || !enabled || id === own ? [] : [{ ruleId: id, rulesetId: deploys.rulesetId }],
   );
 }
 

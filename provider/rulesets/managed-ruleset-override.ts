@@ -137,7 +137,6 @@ export const managedRulesetOverride = defineResource({
     known: ["ruleset", "categories", "exceptions"],
     ruleIds: ["rules", "exceptions"],
     ruleRef: ["ref"],
-    otherManagedRules: ["ref", "description", "position"],
     [OTHER_SKIPS]: ["ref", "description", "position", "expression", "exceptions"],
     previous: ["ref", "description", "expression", "exceptions", "matchedData", ...OVERRIDING],
   },
@@ -429,7 +428,7 @@ export const managedRulesetOverride = defineResource({
       rulesetId: deploys?.rulesetId ?? state.rulesetId,
       // A response may leave the version out.
       rulesetVersion: managed?.version || state.rulesetVersion,
-      otherManagedRules: otherManagedRules(ctx, found, rule.id),
+      otherManagedRules: otherManagedRules(found, rule.id),
       otherSkipRules: others,
       known: { ...state.known, sharedTags: facts.sharedTagsAmong(tagsOf(state)) },
     };
@@ -502,7 +501,7 @@ export const managedRulesetOverride = defineResource({
     if (rule !== undefined) await removeOrRestore(rules, state, rule, mode);
     const adopted = exceptionIds(state);
     await removeExceptions(rules, { ref: state.ref, adopted }, mode === "restore" ? adopted : []);
-    if (state.phase === undefined && otherManagedRules(ctx, rules.now).length === 0) {
+    if (state.phase === undefined && otherManagedRules(rules.now).length === 0) {
       ctx.say.warn(`${where} now runs no managed ruleset: none of its enabled rules executes one.`);
     }
   },

@@ -386,7 +386,7 @@ describe("reports that a managed ruleset stops acting:", () => {
   });
   const REMOVED = `OWASP in zone ${ZONE} is removed`;
   const LAST = "the zone is left without a managed ruleset";
-  const other = { ruleId: "r9", rulesetId: "x", ref: "team/rule", description: "of the team" };
+  const other = { ruleId: "r9", rulesetId: "4814384a9e5d4991b9815dcfc25d2f1f" };
 
   test.each<[string, string[], MadeStep[]]>([
     ["when the only one is deleted", [`${REMOVED}; ${LAST}`], [gone]],
@@ -638,7 +638,7 @@ describe("reports that a managed ruleset stops acting:", () => {
       `another in zone ${ZONE} is removed; ${LAST}`,
     ]);
     expect(sentences("unprotect", first)).toEqual([
-      `${REMOVED}; when last read, the zone also had "of the team"`,
+      `${REMOVED}; when last read, the zone also had "Cloudflare OWASP Core Ruleset"`,
     ]);
   });
 });

@@ -357,6 +357,13 @@ describe("a resource that the program only reads from now on", () => {
   test("is reported as deleted if the program reads another object under its name", () => {
     expect(report(plan("id of b"), "text").text).toContain("unprotect: PageShieldPolicy a");
   });
+
+  test("is reported as created, not replaced, when the program declares it again", () => {
+    const declared = stepOf("replace", "PageShieldPolicy", "a", { old: {}, new: args });
+    const oldState = { ...declared.oldState, external: true, outputs: args };
+    const { dangers, text } = report(planJson({ ...declared, oldState }), "text");
+    expect([dangers, text]).toEqual([[], expect.stringContaining("\n1 to create\n")]);
+  });
 });
 
 test("a plan with --refresh has the steps of resources that an alias renames, and of those that weren't refreshed", () => {

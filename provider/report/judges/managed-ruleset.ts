@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { rulesetName } from "../../migration/rule-text";
 import * as declared from "../../rulesets/arguments";
 import { compareDeclared } from "../../rulesets/compare-effects";
 import { expansionIn, OVERRIDING } from "../../rulesets/effective";
@@ -78,9 +79,7 @@ function withRemaining(sentence: Phrase, { before, after }: Change, plan: Plan):
   if (requests === "none" || requests === "some")
     return say`${sentence}; ${words(owner)} is left without a managed ruleset that protects all of it: ${joined(lacking.map((lack) => words(formatValue(lack, 300))))}`;
   if (declared.length === 0) {
-    const names = found.map(({ description, ref }) =>
-      cell(asText(description) === "" ? ref : (description ?? ref), 60),
-    );
+    const names = found.map(({ rulesetId }) => cell(rulesetName(asText(rulesetId)), 60));
     return say`${sentence}; when last read, ${words(owner)} also had ${joined(names)}`;
   }
   const own = JSON.stringify(nameOf({ inputs }).parts);
