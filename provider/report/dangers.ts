@@ -1,12 +1,12 @@
 import { digestOf } from "../basics/digest";
 import { canonicalJson, omit, omitAbsent, pick, type JsonObject } from "../basics/json";
 import { ADOPTED } from "../runtime/adopted";
-import { UNKNOWN } from "../runtime/engine-values";
+import { hasUnknown } from "../runtime/engine-values";
 import { IMPACT } from "../runtime/impact";
 import { compareText } from "../basics/words";
 import { showsWholeLocation } from "../logpush/destination-text";
 import { PROVIDER_TYPES } from "../runtime/type-tokens";
-import { argumentsOf, hasParts, judgesOf, SHOWN } from "./effects";
+import { argumentsOf, isNeutral, judgesOf, SHOWN } from "./effects";
 import { joined, say, value } from "./phrase";
 import { DANGERS, type Danger, type JudgedGate } from "./model";
 import type { Plan, Sides, Step } from "./plan";
@@ -153,8 +153,8 @@ function untoldOf(all: StepView): readonly string[] {
       ...(hidesDestination(all) ? ["destinationConf"] : []),
     ];
   const isUntold = (name: string): boolean =>
-    // As a whole, also the parts that the program knows.
-    (next.inputs[name] === UNKNOWN && hasParts(step.kind, name)) ||
+    // A text or object that's partly unknown is unknown as a whole, also the parts that the program knows.
+    (hasUnknown(next.inputs[name]) && !isNeutral(step.kind, name)) ||
     (containsSecret(next.inputs[name]) && (known === undefined || unknown.includes(name)));
   // The plan has only the path of what couldn't be read.
   const isUnread = (name: string): boolean =>

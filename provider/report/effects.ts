@@ -172,10 +172,6 @@ export const SHOWN: Readonly<Record<string, string>> = {
   code: "codeDigest",
 };
 
-/** Arguments without rows for their parts. */
-const WITH_PARTS = ["configuration", "destinationConf", "entries", "extra", "filter", "position", "value"];
-
-/** Whether this class's argument may be an object or a list. */
-export function hasParts(kind: string | undefined, name: string): boolean {
-  return !Object.hasOwn(ownMember(EFFECTS, kind ?? "") ?? {}, name) || WITH_PARTS.includes(name);
-}
+/** Whether no value of this class's argument weakens anything. */
+export const isNeutral = (kind: string | undefined, name: string): boolean =>
+  ownMember(EFFECTS, kind ?? "")?.[name]?.is === "neutral";

@@ -424,7 +424,7 @@ describe("reports that a managed ruleset stops acting:", () => {
     ],
     [
       "when it may be disabled, and doesn't stay for itself",
-      [`OWASP in zone ${ZONE} may be disabled; ${LAST}`],
+      [`OWASP in zone ${ZONE} may be disabled; ${LAST}; accepting this accepts any value of enabled`],
       [
         stepOf("update", "ManagedRulesetOverride", "one", {
           old: rule,
@@ -516,7 +516,7 @@ describe("reports that a managed ruleset stops acting:", () => {
     const update = (change: object): MadeStep =>
       stepOf("update", "ManagedRulesetOverride", "one", { old, new: { ...old, ...change } });
     expect(sentences("unprotect", update({ categories: [{ tag: UNKNOWN, action: "log" }] }))).toEqual([
-      "OWASP protects less: overrides that the plan doesn't show",
+      "OWASP protects less: overrides that the plan doesn't show; accepting this accepts any value of categories",
     ]);
     expect(sentences("unprotect", update({ owasp: UNKNOWN }))).toEqual([
       "OWASP protects less: overrides that the plan doesn't show, paranoia level 1 → known after apply; accepting this accepts any value of owasp",
