@@ -56,10 +56,10 @@ function argumentsIn(request: ConstructRequest): JsonObject {
 }
 
 function resourceOf(part: ZonePart, request: ConstructRequest): RegisterResourceRequest {
-  const type = part.type.__pulumiType;
+  const { name } = part.type;
   const resource = new RegisterResourceRequest().setCustom(true).setName(part.name).setVersion(VERSION);
-  resource.setType(`${TYPE_PREFIXES.plugin}${kindOf(type) ?? ""}`);
-  resource.setAliasesList([new Alias().setSpec(new Alias.Spec().setType(type))]);
+  resource.setType(`${TYPE_PREFIXES.plugin}${name}`);
+  resource.setAliasesList([new Alias().setSpec(new Alias.Spec().setType(TYPE_PREFIXES.dynamic + name))]);
   resource.setObject(Struct.fromJavaScript(part.args as Record<string, JavaScriptValue>)); // As it came from one.
   for (const key of Object.keys(part.args)) {
     const source = key === "zoneId" ? key : part.argument;

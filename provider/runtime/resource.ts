@@ -91,13 +91,12 @@ export type ResourceBase<Args extends object, Canonical extends object> = TypedC
     opts?: pulumi.CustomResourceOptions,
   ) => pulumi.CustomResource & OutputsOf<Pick<Args, keyof Args & keyof Canonical>, Canonical>);
 
-/**
- * A class whose resources policies can recognize: `validateResourceOfType` in @pulumi/policy compares `__pulumiType`.
- */
+/** A class whose resources policies can recognize, also those of the provider plugin: by `isInstance`. */
 export interface TypedClass {
-  /** The type of the class's resources in plans and state. */
-  readonly __pulumiType: string;
-  /** Whether the value is a resource of this class, even if another copy of the package created it. */
+  /**
+   * Whether the value is a resource of this class, even if another copy of the package or the provider plugin's SDK
+   * created it. `validateResourceOfType` in @pulumi/policy calls it, because the class has no single type.
+   */
   isInstance<T>(this: abstract new (...args: never[]) => T, value: unknown): value is T;
 }
 
@@ -133,13 +132,10 @@ export function defineResource<Shape extends z.ZodRawShape, Computed extends obj
   // Below, values have the types of their schemas only once these have checked them.
   const verbs = verbsOf(lifecycle as unknown as Lifecycle);
   const { facts } = verbs;
-  const type = TYPE_PREFIXES.dynamic + facts.type;
   return {
     verbs,
     base: <Args extends object>() => {
       abstract class Base extends EdgeResource {
-        static readonly __pulumiType = type;
-
         // Doesn't use `this`, because @pulumi/policy calls it as a standalone function.
         static override isInstance(value: unknown): value is Base {
           if (typeof value !== "object" || value === null) return false;

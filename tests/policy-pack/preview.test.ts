@@ -7,6 +7,7 @@ import { edgePolicies } from "pulumi-edgeguard/policies";
 import { programsOf } from "../support/documents";
 import { cliEngine, Project, REPOSITORY } from "../support/engine";
 import { rawSend } from "../support/operation";
+import { TYPE_PREFIXES } from "../../provider/runtime/type-tokens";
 import { analyze, type Analyzed } from "../support/policies";
 
 /** The Pulumi CLI runs the example's policy pack. For the local engine, which runs none, the test hands its plan to the policies. */
@@ -45,14 +46,22 @@ afterEach(async () => {
 
 const use = (program: string): void => project.program(join(__dirname, program));
 
-test("every policy finds its violation in the local engine's plan, and none in the plan of the fixed program", async () => {
+test("every policy finds its violation in the local engine's plan, of the classes and of the plugin, and none in the plan of the fixed program", async () => {
   await begin();
   const found = async (program: string): Promise<string[]> => {
     use(program);
     const { stdout } = await project.ok("preview", "--json");
     const { steps } = JSON.parse(stdout) as { steps: { newState: PlannedState }[] };
     const resources = steps.map(({ newState }) => asAnalyzed(newState));
-    const violations = await analyze(edgePolicies(OPTIONS), resources);
+    const [violations = [], others] = await Promise.all(
+      Object.values(TYPE_PREFIXES).map((prefix) =>
+        analyze(
+          edgePolicies(OPTIONS),
+          resources.map((each) => ({ ...each, type: each.type.replace(TYPE_PREFIXES.dynamic, prefix) })),
+        ),
+      ),
+    );
+    expect(others).toEqual(violations);
     expect(violations.map(({ message }) => message).join()).not.toMatch(/s3cret|c4nary/);
     return violations.map(({ level, policy, resource }) => `${level} ${policy} ${resource}`).sort();
   };

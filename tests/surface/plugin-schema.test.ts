@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
-import { kindOf, lookups, RESOURCES, zoneParts } from "../../provider/plugin";
+import { lookups, RESOURCES, zoneParts } from "../../provider/plugin";
 import { readSettings } from "../../provider/runtime/settings";
 import { LANGUAGES } from "./examples/languages";
 import { examplesOf, SCHEMA } from "./examples/program";
@@ -63,7 +63,7 @@ test("an argument of the component has the arguments of its resource in the plug
   const { requiredInputs, inputProperties } = schema.resources["edgeguard:index:ProtectedZone"] ?? {};
   expect(requiredInputs).toEqual(["zoneId"]);
   for (const { argument, type } of zoneParts("", {})) {
-    const name = kindOf(type.__pulumiType) ?? "";
+    const { name } = type;
     expect(inputProperties?.[argument]?.$ref).toBe(`#/types/edgeguard:index:ProtectedZone${name}`);
     const { properties, required } = schema.types[`edgeguard:index:ProtectedZone${name}`] ?? {};
     const own = Object.keys(schema.resources[`edgeguard:index:${name}`]?.inputProperties ?? {});

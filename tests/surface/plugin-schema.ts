@@ -3,7 +3,7 @@ import ts from "typescript";
 import { z } from "zod";
 import { isCredential, lookups, RESOURCES, zoneParts, type Facts, type Verbs } from "../../provider/plugin";
 import { PLAIN } from "../../provider/runtime/settings";
-import { kindOf, TYPE_PREFIXES } from "../../provider/runtime/type-tokens";
+import { TYPE_PREFIXES } from "../../provider/runtime/type-tokens";
 import { compareText } from "../../provider/basics/words";
 import { omit } from "../../provider/basics/json";
 import { VERSION } from "../../provider/version";
@@ -159,9 +159,7 @@ class SchemaWriter {
 
   /** A component. Most of its arguments are objects with the arguments of a resource, all of them optional. */
   #component(name: string, resources: ReadonlyMap<string, Spec>): Spec {
-    const parts = new Map(
-      zoneParts("", {}).map(({ argument, type }) => [argument, kindOf(type.__pulumiType)]),
-    );
+    const parts = new Map(zoneParts("", {}).map(({ argument, type }) => [argument, type.name]));
     const args = this.#checker.getDeclaredTypeOfSymbol(this.#declared(`${name}Args`)).getProperties();
     const inputs = args.map((symbol): [string, Spec] => {
       const kind = parts.get(symbol.name);
