@@ -83,10 +83,13 @@ withContract("the previous WAF rules in the openapi dialect", () => {
     },
   );
 
-  test("responses match the OpenAPI document when URI-based overrides are read", async () => {
+  test("responses match the OpenAPI document when URI-based overrides are read and deleted", async () => {
     const path = `${waf("migrateOverrides")}/overrides`;
-    for (const id of each(await call("GET", path, 200), "id"))
+    for (const id of each(await call("GET", path, 200), "id")) {
       await call("GET", `${path}/${String(id)}`, 200);
+      await call("DELETE", `${path}/${String(id)}`, 200);
+      await call("DELETE", `${path}/${String(id)}`, 404);
+    }
     await call("GET", `${path}?page=0`, 400);
     await call("GET", `${path}/${"0".repeat(32)}`, 404);
   });

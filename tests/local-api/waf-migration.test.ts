@@ -225,7 +225,7 @@ describe("when a migration is blocked", () => {
     expect(await zone.saved()).toEqual([]);
     const { overrides } = api.waf(api.zones.migrateOverrides);
     expect(overrides).toHaveLength(2);
-    for (const { id } of overrides) act("migrateOverrides", { do: "deleteOverride", id });
+    for (const { id } of overrides) await zone.legacy("DELETE", `/overrides/${id}`);
     expect(result(await zone.check())).toEqual({ compatible: true, migration_state: "start" });
     expect(await zone.put("pending", [execute])).toMatchObject({ status: 200 });
   });

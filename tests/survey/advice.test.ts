@@ -120,12 +120,11 @@ const DO: Readonly<Record<TaskKind, (site: Site, zone: Zone, task: Task) => unkn
     expect(site.program).not.toBe(before);
     await site.up();
   },
-  blockedMigration: (site, zone) => {
+  blockedMigration: async (site, zone) => {
     const { because = [] } = "because" in zone.migration ? zone.migration : {};
     for (const text of because) {
-      // The local API deletes them only as the dashboard does.
-      const [, id = ""] = /must be deleted first: DELETE \S+\/overrides\/(\w+)$/.exec(text) ?? [];
-      site.ground.api.inDashboard(zone.id, { do: "deleteOverride", id });
+      const [, path = ""] = /must be deleted first: DELETE (\S+)$/.exec(text) ?? [];
+      await rawSend(site.ground.api, "DELETE", path);
     }
   },
   rulesOnLog: async (site, zone, task) => {

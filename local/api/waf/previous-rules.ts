@@ -7,6 +7,7 @@ import { route } from "../route";
 import type { Services } from "../services";
 import { type Package, packages } from "./catalog";
 import { ruleId } from "./entities";
+import { inDashboard } from "./dashboard";
 import * as wire from "./formatters";
 
 interface Identified {
@@ -14,11 +15,12 @@ interface Identified {
 }
 
 /**
- * Registers the routes that read a zone's previous rules. Tests change them as someone in the dashboard would, through
- * `inDashboard`. Firewall rules and page rules remain after a
- * migration; firewall rules go when Cloudflare retires the previous WAF.
+ * Registers the routes that read a zone's previous rules, and the one that deletes an override. Tests change the rest as
+ * someone in the dashboard would, through `inDashboard`. Firewall rules and page rules remain after a migration; firewall
+ * rules go when Cloudflare retires the previous WAF.
  */
-export function previousRuleRoutes(app: ApiRouter, zoneRoot: string, { state, settings }: Services): void {
+export function previousRuleRoutes(app: ApiRouter, zoneRoot: string, services: Services): void {
+  const { state, settings } = services;
   const { limits } = settings;
   const { minWafPerPage: least, maxPerPage: most } = limits;
   const paging = z.object({
@@ -33,16 +35,29 @@ export function previousRuleRoutes(app: ApiRouter, zoneRoot: string, { state, se
     });
     return ok(c, paged.items, paged.info);
   };
-  const collection = (path: string, what: string, recordsOf: (c: ApiContext) => readonly Identified[]) => {
+  const collection = (
+    path: string,
+    what: string,
+    recordsOf: (c: ApiContext) => readonly Identified[],
+    remove?: (c: ApiContext, id: string) => void,
+  ) => {
+    const recordOf = (c: ApiContext): Identified => {
+      const id = ruleId.safeParse(c.req.param("recordId"));
+      if (!id.success) throw failures.notRouted(400, c.req.path);
+      const found = recordsOf(c).find((each) => each.id === id.data);
+      if (found === undefined) throw failures.notFound(what);
+      return found;
+    };
     route(app, path, { GET: (c) => listed(c, recordsOf(c)) });
     route(app, `${path}/:recordId`, {
-      GET: (c) => {
-        const id = ruleId.safeParse(c.req.param("recordId"));
-        if (!id.success) throw failures.notRouted(400, c.req.path);
-        const found = recordsOf(c).find((each) => each.id === id.data);
-        if (found === undefined) throw failures.notFound(what);
-        return ok(c, found);
-      },
+      GET: (c) => ok(c, recordOf(c)),
+      ...(remove && {
+        DELETE: (c) => {
+          const { id } = recordOf(c);
+          remove(c, id);
+          return ok(c, { id });
+        },
+      }),
     });
   };
 
@@ -58,7 +73,12 @@ export function previousRuleRoutes(app: ApiRouter, zoneRoot: string, { state, se
     const of = packageOf(c);
     return of.rules.map((rule) => wire.ruleToWire(rule, of, visible(c)));
   });
-  collection(`${root}/overrides`, "WAF override", (c) => visible(c).overrides);
+  collection(
+    `${root}/overrides`,
+    "WAF override",
+    (c) => visible(c).overrides,
+    (c, id) => void inDashboard(services, c.get("zone").id, { do: "deleteOverride", id }),
+  );
 
   route(app, `${zoneRoot}/firewall/rules`, {
     GET: (c) => listed(c, visible(c).firewallRules.map(wire.firewallRuleToWire)),
