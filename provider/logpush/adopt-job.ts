@@ -92,14 +92,15 @@ function shownJob(args: JobArgs, job: Job, allFields: readonly string[] | undefi
   const exists = jobFromApi(args, job, { allFields, strict: true });
   const names = Object.keys({ ...args, ...exists }).filter((name) => !SECRETS.includes(name));
   const { destination } = job;
-  // Cloudflare may mask a credential. If it shows none, the job may have none, and the program adds one.
-  const isHidden = destination === "" || hidesCredentials(destination);
-  const isSamePlace = isHidden || samePlace(destination, args.destinationConf);
+  const isSamePlace = samePlace(destination, args.destinationConf);
   const found = isSamePlace ? exists.destinationConf : destination;
   const [shown, declared] = [found, args.destinationConf].map(shownDestination);
   const isElsewhere = found !== args.destinationConf;
-  const how = isSamePlace ? "with different credentials" : "with another credential or tenant";
-  const differs = isElsewhere && shown === declared ? `${shown}, ${how}` : shown;
+  // Cloudflare may mask a credential that names the recipient.
+  const perhaps = hidesCredentials(destination) ? "perhaps " : "";
+  const how = isSamePlace ? "with different credentials" : `${perhaps}with another credential or tenant`;
+  const differs =
+    destination === "" ? "not returned" : isElsewhere && shown === declared ? `${shown}, ${how}` : shown;
   // A declared property that the job lacks is a change as well, so its name must be included.
   const members = Object.fromEntries(names.map((name) => [name, ownMember(exists, name)]));
   const isFilterShown = args.filter === undefined || job.filter !== undefined;

@@ -167,7 +167,8 @@ export const pageShieldPolicy = defineResource({
     // 3. Show the reviewer what an enforced policy would block.
     const blocked = async (): Promise<Findings> => {
       // If the policies can't be read, `existing` says so.
-      const before = isNew ? await adoptable().catch(() => undefined) : olds;
+      const now = async () => (isNew ? await adoptable() : findOwnPolicy(await listed(), args, olds));
+      const before = await now().catch(() => undefined);
       const found = await computeWouldBlock(ctx, { ...args, ...policyBefore(before) });
       if (found === undefined) return {};
       const { wouldBlock, isComplete } = found;

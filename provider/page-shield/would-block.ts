@@ -58,7 +58,9 @@ export async function computeWouldBlock(
   const hosts = ctx.isSecret("expression") ? undefined : coveredHosts(args.expression); // For messages.
   const unseen = unseenHostWarning(zoneId, hosts, script);
   if (unseen !== undefined) ctx.say.warn(`${policy}: ${unseen}`);
-  const wouldBlock = wouldBlockOf(args, { script, connection }, before);
+  const computed = wouldBlockOf(args, { script, connection }, before);
+  const isHidden = ctx.isSecret("value") && computed.unreported.length > 0;
+  const wouldBlock = isHidden ? { ...computed, unreported: ["some directives"] } : computed;
   const { seen, scripts, connections, unreported } = wouldBlock;
   if (scripts === undefined)
     ctx.say.warn(

@@ -6,7 +6,7 @@ import { IMPACT } from "../runtime/impact";
 import { compareText } from "../basics/words";
 import { showsWholeLocation } from "../logpush/destination-text";
 import { PROVIDER_TYPES } from "../runtime/type-tokens";
-import { argumentsOf, isNeutral, judgesOf, SHOWN } from "./effects";
+import { argumentsOf, judgesOf, SHOWN } from "./effects";
 import { joined, say, value } from "./phrase";
 import { DANGERS, type Danger, type JudgedGate } from "./model";
 import type { Plan, Sides, Step } from "./plan";
@@ -14,23 +14,32 @@ import { recordedImpact, recordedSecrets } from "./impact";
 import {
   placedAt,
   isDeleted,
+  isReplaced,
   oncePerPlan,
   othersOf,
   PLACES,
   viewOf,
   type StepView,
 } from "./sections/section";
+import { unseen } from "./judges/unseen";
 import { asNumber, asObject, containsSecret, isHidden } from "./values";
 
 /** Finds a plan's dangers, worst first. */
 export function dangersOf(plan: Plan, steps: readonly Step[], gate: JudgedGate): readonly Danger[] {
   const found = steps.flatMap((step) => {
     const all = viewOf(step, plan);
-    const judged = judgesOf(step.kind).flatMap((judge) => judge(all, gate));
+    const judges = step.op === "same" ? [unseen] : judgesOf(step.kind);
+    const judged = judges.flatMap((judge) => judge(all, gate));
     if (judged.length === 0) return [];
     const untold = changesArguments(step) ? untoldOf(all) : [];
     // The sentence shortens a long expression, but the digest must not.
-    const compared = step.kind === undefined ? {} : { compared: digestOf(comparedBy(all)) };
+    const compared = {
+      compared: digestOf(
+        step.kind === undefined
+          ? [step.urn, step.old?.inputs ?? {}, step.new?.inputs ?? {}]
+          : comparedBy(all),
+      ),
+    };
     const any = say`; accepting this accepts any value of ${joined(untold.map(value))}`;
     return judged.map(([kind, sentence]): Danger => ({
       kind,
@@ -69,6 +78,8 @@ function comparedBy(all: StepView): unknown {
     secretsBefore: mayDiffer(old) ? recordedSecrets(old) : undefined,
     secrets: mayDiffer(next) ? impact.secrets : undefined,
     known: impact.known,
+    unmanaged: impact.unmanaged ?? old.outputs["unmanaged"],
+    lost: isDeleted(step) ? undefined : recordedImpact(step.kind, step.old)["keys"],
   });
   const lists = [isOpen(all) ? sourcesOf(all) : [], remainingOf(all)];
   return [
@@ -154,7 +165,7 @@ function untoldOf(all: StepView): readonly string[] {
     ];
   const isUntold = (name: string): boolean =>
     // A text or object that's partly unknown is unknown as a whole, also the parts that the program knows.
-    (hasUnknown(next.inputs[name]) && !isNeutral(step.kind, name)) ||
+    hasUnknown(next.inputs[name]) ||
     (containsSecret(next.inputs[name]) && (known === undefined || unknown.includes(name)));
   // The plan has only the path of what couldn't be read.
   const isUnread = (name: string): boolean =>
@@ -165,10 +176,12 @@ function untoldOf(all: StepView): readonly string[] {
 }
 
 /** Whether a job's destination changes, and neither the plan nor a digest keyed by the earlier one tells all of it. */
-function hidesDestination({ before, new: next }: StepView): boolean {
+function hidesDestination(all: StepView): boolean {
+  const { before, new: next } = all;
   const { destinationShown: shown, destinationMoved: moved } = next.inputs;
   const isShown = typeof shown !== "string" || showsWholeLocation(shown);
-  if (before.inputs["destinationShown"] === shown) return moved === true;
+  if (before.inputs["destinationShown"] === shown)
+    return moved === true || (isReplaced(all) && typeof shown === "string" && !showsWholeLocation(shown));
   return typeof moved !== "string" && !isShown;
 }
 

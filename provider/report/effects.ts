@@ -171,7 +171,3 @@ export const SHOWN: Readonly<Record<string, string>> = {
   destinationConf: "destinationShown",
   code: "codeDigest",
 };
-
-/** Whether no value of this class's argument weakens anything. */
-export const isNeutral = (kind: string | undefined, name: string): boolean =>
-  ownMember(EFFECTS, kind ?? "")?.[name]?.is === "neutral";

@@ -124,9 +124,11 @@ function courseOf(compared: LiveComparison): Course | undefined {
   return { others, before, after };
 }
 
-/** Returns where a create puts the rule. Without a position, it goes last if it's deleted first. */
+/** Returns where a create puts the rule. Without a position, its own one goes last if that's deleted first. */
 const placeAgain = (compared: LiveComparison, course: Course): Course =>
-  movesNothing(compared) ? { ...course, after: course.others.length } : course;
+  movesNothing(compared) && ["own", "left"].includes(compared.existing?.from ?? "")
+    ? { ...course, after: course.others.length }
+    : course;
 
 /** Lists the rulesets that other rules deploy behind the rule after the update. Undefined if there are too many. */
 function rulesetsBehind({ others, after }: Course): readonly string[] | undefined {

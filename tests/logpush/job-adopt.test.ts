@@ -14,8 +14,18 @@ describe("when a job with the same name exists", () => {
       await b.restart({ logpush });
       const id = await b.made();
       b.api.clearRequests();
-      const adopted = { object: `job ${id} of zone ${zones.empty}`, onDestroy: "deletes it" };
-      const line = `LogpushJob "shop-requests" adopts the existing ${adopted.object}, which matches the program. Destroying the resource deletes it.`;
+      const after = "https://logs.example.com/in?[secret]";
+      const before = `${after}, perhaps with another credential or tenant`;
+      const adopted = {
+        object: `job ${id} of zone ${zones.empty}`,
+        onDestroy: "deletes it",
+        ...("destination" in logpush && { changes: { destinationShown: { before, after } } }),
+      };
+      const how =
+        "destination" in logpush
+          ? ` and changes destinationShown: ${JSON.stringify(before)} → ${JSON.stringify(after)}`
+          : ", which matches the program";
+      const line = `LogpushJob "shop-requests" adopts the existing ${adopted.object}${how}. Destroying the resource deletes it.`;
       const op = b.operation();
       expect((await op.preview(TYPE, b.job)).inputs["adopted"]).toEqual(adopted);
       expect(op.said).toEqual([expect.stringContaining(line)]);

@@ -898,15 +898,12 @@ describe("wouldBlock", () => {
   test("compares with a policy that someone stored with an invalid value as with none", async () => {
     detect();
     const recorded = await b.up({ ...shop(), ...everywhere, value: "script-src 'self'" });
-    const value = "nonsense-src 'self'";
-    const drifted = {
-      ...recorded,
-      inputs: { ...recorded.inputs, value },
-      outputs: { ...recorded.outputs, value },
-    };
-    expect(await wouldBlock({ ...everywhere, value: "script-src 'self'" }, drifted)).toMatchObject({
-      newly: { count: 4 },
-    });
+    const path = `/zones/${zones.shop}/page_shield/policies`;
+    const { result, result_info } = await rawGet(b.api, path);
+    const stored = (result as object[]).map((each) => ({ ...each, value: "nonsense-src 'self'" }));
+    answerWith(b.api, { method: "GET", path: "/page_shield/policies" }, stored, { result_info });
+    const declared = { ...everywhere, value: "script-src 'self'", description: "new" };
+    expect(await wouldBlock(declared, recorded)).toMatchObject({ newly: { count: 4 } });
   });
 
   test.each([

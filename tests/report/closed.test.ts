@@ -1,7 +1,7 @@
 import { managedRulesets } from "edgeguard-local";
 import { maskedDestination } from "../../provider/logpush/destination-text";
 import { report, reportAll } from "../../provider/report";
-import { omitAbsent, type JsonObject } from "../../provider/basics/json";
+import { omit, omitAbsent, type JsonObject } from "../../provider/basics/json";
 import { HIDDEN } from "../../provider/runtime/hidden";
 import { accounts, apiPerTest, zones } from "../support/bench";
 import { Operation, rawGet, rawSend, UNKNOWN, type Recorded } from "../support/operation";
@@ -27,12 +27,16 @@ async function changing(
   type: string,
   recorded: Recorded | undefined,
   declared: JsonObject,
-  op = "update",
+  options: { readonly op?: string; readonly config?: Readonly<Record<string, string>> } = {},
 ): Promise<MadeStep> {
-  const { inputs } = await new Operation(api).preview(type, declared, recorded);
+  const { op = "update", ...others } = options;
+  const { inputs } = await new Operation(api, others).preview(type, declared, recorded);
   const { inputs: old = {}, outputs = {} } = recorded ?? {};
   return stepOf(op, type, "one", { old, outputs, new: inputs });
 }
+
+const REPLACE = { op: "replace" };
+const OFF = { config: { "edgeguard:liveChecks": "false" } };
 
 /** A plan doesn't show a secret. */
 function hiding(name: string, step: MadeStep, bag = "inputs"): MadeStep {
@@ -60,6 +64,31 @@ describe("Page Shield settings", () => {
     await rawSend(api, "PUT", `/zones/${shop.zoneId}/page_shield`, { use_connection_url_path: true });
     const step = await changing("PageShieldSettings", recorded, { ...shop, useConnectionUrlPath: false });
     expect(dangersOf(step)).toEqual([expect.stringContaining("useConnectionUrlPath true → false")]);
+    const blind = await changing(
+      "PageShieldSettings",
+      recorded,
+      { ...shop, useConnectionUrlPath: false },
+      OFF,
+    );
+    expect(dangersOf(blind)).toEqual([
+      "unseen one: may turn off useConnectionUrlPath: the zone's settings weren't read",
+    ]);
+  });
+
+  test("that someone turned on are turned off by an update of something else, or stay if they're not declared", async () => {
+    const off = { zoneId: zones.shop, enabled: false, useConnectionUrlPath: false };
+    const recorded = await new Operation(api).up("PageShieldSettings", off);
+    const on = { enabled: true, use_connection_url_path: true };
+    await rawSend(api, "PUT", `/zones/${zones.shop}/page_shield`, on);
+    const change = { useReportingEndpoint: true };
+    const all = await changing("PageShieldSettings", recorded, { ...off, ...change });
+    expect(dangersOf(all)).toEqual([
+      expect.stringContaining("is disabled"),
+      expect.stringContaining("useConnectionUrlPath true → false"),
+    ]);
+    const inputs = omit(recorded.inputs, ["useConnectionUrlPath"]);
+    const some = await changing("PageShieldSettings", { ...recorded, inputs }, { ...shop, ...change });
+    expect(dangersOf(some)).toEqual([]);
   });
 });
 
@@ -113,6 +142,26 @@ describe("a managed ruleset's deployment", () => {
     expect(dangersOf(await changing("ManagedRulesetOverride", drifted, owasp))).toEqual(weaker);
   });
 
+  test("that someone made stronger is made weaker again by an update of something else", async () => {
+    const recorded = await new Operation(api).up("ManagedRulesetOverride", { ...owasp, action: "log" });
+    const action_parameters = { id: managedRulesets.owasp };
+    const rule = { action: "execute", ref: "mine", expression: "true", enabled: true, action_parameters };
+    await rawSend(api, "PUT", ENTRY_POINT, { rules: [rule] });
+    const described = { ...owasp, action: "log", description: "new" };
+    expect(dangersOf(await changing("ManagedRulesetOverride", recorded, described))).toEqual([
+      expect.stringMatching(/^unprotect one: .* protects less: .*block → log/),
+    ]);
+  });
+
+  test("that's adopted without a position doesn't move", async () => {
+    const action_parameters = { id: managedRulesets.owasp };
+    const rule = { action: "execute", ref: "mine", expression: "true", enabled: true, action_parameters };
+    const skip = { action: "skip", action_parameters: { ruleset: "current" }, expression: "ssl" };
+    await rawSend(api, "PUT", ENTRY_POINT, { rules: [rule, skip] });
+    const step = await previewed("ManagedRulesetOverride", "one", { ...owasp, ref: "mine" });
+    expect(report(planJson(step), "text").text).not.toContain("moved");
+  });
+
   test("gives what matched to another key, also if the plan hides both", async () => {
     const key = (letter: string) => ({ ...owasp, matchedData: { publicKey: `${letter.repeat(43)}=` } });
     const recorded = await new Operation(api).up("ManagedRulesetOverride", key("a"));
@@ -124,7 +173,7 @@ describe("a managed ruleset's deployment", () => {
 
   test("that's replaced in its place is compared, also if the old one is retained", async () => {
     const recorded = await new Operation(api).up("ManagedRulesetOverride", owasp);
-    const step = await changing("ManagedRulesetOverride", recorded, { ...owasp, enabled: false }, "replace");
+    const step = await changing("ManagedRulesetOverride", recorded, { ...owasp, enabled: false }, REPLACE);
     const kept = { ...step, oldState: { ...step.oldState, retainOnDelete: true } };
     expect(dangersOf(kept)).toContainEqual(expect.stringMatching(/^unprotect one: .*is disabled/));
   });
@@ -263,6 +312,106 @@ test.each<[string, JsonObject, JsonObject]>([
     expect(await digest(change)).not.toBe(await digest({}));
   },
 );
+
+describe("a job that pushes to Datadog", () => {
+  const masking = apiPerTest({ logpush: { destination: "redacted" } });
+  const job = (key: string): JsonObject => ({
+    ...JOB,
+    zoneId: ZONE,
+    destinationConf: `datadog://http-intake.logs.datadoghq.com/api/v2/logs?header_DD-API-KEY=${key.repeat(32)}`,
+  });
+
+  test("may push to someone else once it's replaced, because nothing compares the keys", async () => {
+    const { inputs: old, outputs } = await new Operation(api).up("LogpushJob", job("a"));
+    const { inputs } = await new Operation(api).preview("LogpushJob", { ...job("b"), adopt: "takeOver" });
+    const step = stepOf("replace", "LogpushJob", "one", { old, outputs, new: inputs });
+    expect(dangersOf(hiding("destinationConf", step))).toContainEqual(
+      expect.stringMatching(/may go to another recipient.*accepts any value of destinationConf$/),
+    );
+  });
+
+  test("may have pushed to someone else before it's adopted, if Cloudflare masks its key", async () => {
+    await new Operation(masking).up("LogpushJob", job("a"));
+    const { inputs } = await new Operation(masking).preview("LogpushJob", job("b"));
+    expect(dangersOf(hiding("destinationConf", created("LogpushJob", "one", inputs)))).toEqual([
+      expect.stringContaining("perhaps with another credential or tenant"),
+    ]);
+  });
+});
+
+test("no message names the sources of a secret policy that it newly blocks", async () => {
+  const policy = { ...POLICY, zoneId: zones.shop, action: "allow", [HIDDEN.secrets]: ["value"] };
+  const value = "connect-src 'self' https://canary.example; script-src 'self' data:";
+  const recorded = await new Operation(api).up("PageShieldPolicy", { ...policy, value });
+  const operation = new Operation(api);
+  const next = { ...policy, value: value.replace("canary.example", "canary.example/v1/") };
+  const { inputs } = await operation.preview("PageShieldPolicy", next, recorded);
+  expect(JSON.stringify([operation.said, operation.warned, inputs["impact"]])).not.toContain("canary");
+  const step = stepOf("update", "PageShieldPolicy", "one", { old: recorded.inputs, new: inputs });
+  expect(dangersOf(hiding("value", step))).toContainEqual(expect.stringContaining("some directives"));
+});
+
+test("a policy that someone set to log blocks anew, also if the program changes something else", async () => {
+  const policy = { ...POLICY, zoneId: zones.shop, action: "allow" };
+  const recorded = await new Operation(api).up("PageShieldPolicy", policy);
+  const { description, expression, value } = policy;
+  const byHand = { description, expression, value, action: "log", enabled: true };
+  await rawSend(api, "PUT", `/zones/${zones.shop}/page_shield/policies/${recorded.id}`, byHand);
+  const step = await changing("PageShieldPolicy", recorded, { ...policy, description: "new" });
+  expect(dangersOf(step)).toContainEqual(expect.stringMatching(/^blocks one: would newly block \d+/));
+});
+
+test("a resource that only gets another option of the engine loses nothing, even if the plan hides its value", async () => {
+  const policy = { ...POLICY, zoneId: ZONE, [HIDDEN.secrets]: ["value"] };
+  const recorded = await new Operation(api).up("PageShieldPolicy", policy);
+  const step = await changing("PageShieldPolicy", recorded, policy, { op: "same" });
+  expect(dangersOf(hiding("value", step))).toEqual([]);
+});
+
+test("accepting that entries move to another namespace covers only the keys that they lose there", async () => {
+  const keys = (prefix: string): JsonObject =>
+    Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`${prefix}${index}`, "v"]));
+  const namespace = async (title: string): Promise<string> =>
+    (await new Operation(api).up("KvNamespace", { accountId: ACCOUNT, title })).id;
+  const [from, to] = [await namespace("from"), await namespace("to")];
+  const digest = async (prefix: string): Promise<string | undefined> => {
+    const old = { accountId: ACCOUNT, namespaceId: from, entries: keys(prefix) };
+    const recorded = await new Operation(api).up("KvEntries", old);
+    const next = { ...old, namespaceId: to, entries: keys("z") };
+    const { inputs } = await new Operation(api).preview("KvEntries", next);
+    const step = stepOf("replace", "KvEntries", "one", { ...recorded, old: recorded.inputs, new: inputs });
+    return digestOf(hiding("entries", step));
+  };
+  expect(await digest("a")).not.toBe(await digest("b"));
+});
+
+test("accepting that another provider's resource is replaced covers only that one, as it's declared", () => {
+  const digest = (bucket: string, parent = ""): string | undefined =>
+    digestOf({
+      op: "replace",
+      urn: `urn:pulumi:dev::edge::${parent}aws:s3/bucket:Bucket::logs`,
+      oldState: { custom: true, id: "x", inputs: { bucket: "a" } },
+      newState: { custom: true, inputs: { bucket } },
+    });
+  expect(new Set([digest("b"), digest("c"), digest("b", "my:Logs$")]).size).toBe(3);
+});
+
+test("accepting an update of an object that someone changed covers only that change", async () => {
+  const rule = { zoneId: ZONE, accountId: ACCOUNT, ref: "mine", ruleset: { id: managedRulesets.managed } };
+  const recorded = await new Operation(api).up("ManagedRulesetOverride", rule);
+  const digest = async (letter: string): Promise<string | undefined> => {
+    const matched_data = { public_key: `${letter.repeat(43)}=` };
+    const action_parameters = { id: managedRulesets.managed, matched_data };
+    const byHand = { action: "execute", ref: "mine", expression: "true", enabled: true, action_parameters };
+    await rawSend(api, "PUT", ENTRY_POINT, { rules: [byHand] });
+    const now = await new Operation(api).refresh("ManagedRulesetOverride", recorded);
+    const { inputs: old, outputs } = recorded;
+    const refresh = stepOf("refresh", "ManagedRulesetOverride", "one", { old, outputs, new: old });
+    const update = await changing("ManagedRulesetOverride", now, { ...rule, description: "new" });
+    return digestOf(refresh, update);
+  };
+  expect(await digest("a")).not.toBe(await digest("b"));
+});
 
 test("accepting that a job is deleted doesn't cover where a new one pushes", async () => {
   const { inputs: old, outputs } = await new Operation(api).up("LogpushJob", { ...JOB, zoneId: ZONE });

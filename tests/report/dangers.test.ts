@@ -385,7 +385,7 @@ describe("reports that a managed ruleset stops acting:", () => {
     expression: "true",
   });
   const REMOVED = `OWASP in zone ${ZONE} is removed`;
-  const LAST = "the zone is left without a managed ruleset";
+  const LAST = "when last read, the zone had no other managed ruleset";
   const other = { ruleId: "r9", rulesetId: "4814384a9e5d4991b9815dcfc25d2f1f" };
 
   test.each<[string, string[], MadeStep[]]>([
@@ -451,7 +451,16 @@ describe("reports that a managed ruleset stops acting:", () => {
         }),
       ],
     ],
-    ["but not when it's only renamed", [], [gone, created("ManagedRulesetOverride", "two", rule)]],
+    [
+      "but not when it's only renamed",
+      [],
+      [gone, created("ManagedRulesetOverride", "two", { ...rule, ...found({ inFront: [] }) })],
+    ],
+    [
+      "also when nobody looked where the one is that replaces it",
+      ["OWASP replaces a rule in another place, so exceptions may apply to more rules"],
+      [gone, created("ManagedRulesetOverride", "two", rule)],
+    ],
     [
       "when the other is disabled",
       [`${REMOVED}; ${LAST}`],

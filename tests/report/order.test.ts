@@ -112,7 +112,7 @@ describe("a rule that moves in the same plan as another rule with an exception",
 
   test("is reported if it's deleted and created again behind an exception", () => {
     const gone = deleted(TYPE, "gone", owasp);
-    const again = created(TYPE, "again", { ...owasp, ref: "again" });
+    const again = created(TYPE, "again", { ...owasp, ref: "again", ...found({ inFront: [] }) });
     expect(dangersOf(gone, again, kept(skipsAll))).toEqual([SKIPPED.replace("moved", "gone")]);
     expect(dangersOf(gone, again, kept(managed))).toEqual([]);
   });

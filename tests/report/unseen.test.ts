@@ -85,6 +85,7 @@ describe("keys that others wrote that a preview didn't look for are a danger", (
     [
       "with an unknown argument",
       (args) => stepBy(new Operation(api), "KvEntries", "own", { ...args, verify: UNKNOWN }),
+      "; accepting this accepts any value of verify",
     ],
     [
       "in a plan without what the engine's check adds",

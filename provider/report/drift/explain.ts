@@ -149,7 +149,7 @@ export function outcomeOf(drifted: Drifted, changes: readonly DriftChange[]): Ou
       how: say`To keep the change, run ${UNDO}, which records it`,
       code: [],
     });
-  if (names.every((name) => name === UNMANAGED))
+  if (names.every((name) => name === UNMANAGED) && next.op !== "delete")
     return outcome(
       "leaves it as it is, because no argument of this version sets it",
       keepOf(drifted, IN_PROGRAM),

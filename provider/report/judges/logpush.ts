@@ -6,7 +6,16 @@ import { sameJson } from "../../basics/json";
 import { hasUnknown, UNKNOWN } from "../../runtime/engine-values";
 import { say, someOf, value, words, type Phrase } from "../phrase";
 import { asObject, cell, asNumber, asText, counted, isHidden } from "../values";
-import { judgesFor, isUnchanged, whileActing, type Comparison, type ObjectTraits, type Side } from "./sides";
+import { isReplaced } from "../sections/section";
+import {
+  judgesFor,
+  isUnchanged,
+  whileActing,
+  type Comparison,
+  type ObjectTraits,
+  type PlanComparison,
+  type Side,
+} from "./sides";
 
 /** Compares what a Logpush job records before and after the update, because missing log lines can hide attacks. */
 
@@ -111,10 +120,21 @@ const otherDestination = whileActing(
     return [say`log lines may no longer go to ${destinationOf(before)}: where they go is known after apply`];
   if (!isSame)
     return [say`log lines go to another destination: ${destinationOf(before)} → ${destinationOf(after)}`];
-  return [
-    say`log lines may go to another recipient: a hidden part of ${destinationOf(after)} changes, such as a credential or tenant`,
-  ];
+  return [otherRecipient(after, "changes")];
 });
+
+const otherRecipient = (after: Side, how: string): Phrase =>
+  say`log lines may go to another recipient: a hidden part of ${destinationOf(after)} ${words(how)}, such as a credential or tenant`;
+
+/** The engine checks a replacement as a new resource, so nothing compares the credentials. */
+const inReplacement: PlanComparison = (change, all) => {
+  const found = otherDestination(change);
+  const { before, after } = change;
+  if (found.length > 0 || !isReplaced(all) || before !== all.old || after === undefined) return found;
+  const shown = after.inputs["destinationShown"];
+  const isWhole = typeof shown === "string" && showsWholeLocation(shown);
+  return isWhole || !isEnabled(before) ? [] : [otherRecipient(after, "may change")];
+};
 
 /** Finds an output option, or an argument, whose new value loses something, unless `isSafe`. */
 const optionLoss = (
@@ -186,7 +206,7 @@ const changedExtra = whilePushing((before, after) => {
     );
 });
 
-export const logpush = judgesFor(traits, {
+const COMPARISONS = {
   stopsPushing: stopped,
   filter: fewerLines,
   sampleRate: smallerShare,
@@ -197,7 +217,9 @@ export const logpush = judgesFor(traits, {
   transformer: otherTransformer,
   destination: otherDestination,
   extra: changedExtra,
-});
+};
+
+export const logpush = judgesFor(traits, COMPARISONS, { destination: inReplacement });
 
 /** Compares a transformer's code by its digest, because the plan hides the code. */
 export const transformer = judgesFor(

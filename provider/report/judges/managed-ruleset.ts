@@ -2,7 +2,7 @@ import { z } from "zod";
 import { rulesetName } from "../../migration/rule-text";
 import * as declared from "../../rulesets/arguments";
 import { compareDeclared } from "../../rulesets/compare-effects";
-import { expansionIn, OVERRIDING } from "../../rulesets/effective";
+import { expansionIn } from "../../rulesets/effective";
 import { rulesetRecord } from "../../rulesets/impact";
 import { compileOverrides } from "../../rulesets/overrides";
 import { declaredRulesets, protectionOf, UNKNOWN_RULESET } from "../../rulesets/protection";
@@ -75,7 +75,7 @@ function withRemaining(sentence: Phrase, { before, after }: Change, plan: Plan):
   const others = found.map(({ rulesetId }) => ({ ...UNKNOWN_RULESET, id: asText(rulesetId) }));
   const { requests, lacking } = protectionOf([...left, ...(declared.length > 0 ? [] : others)], zone);
   if (declared.length + found.length === 0)
-    return say`${sentence}; ${words(owner)} is left without a managed ruleset`;
+    return say`${sentence}; when last read, ${words(owner)} had no other managed ruleset`;
   if (requests === "none" || requests === "some")
     return say`${sentence}; ${words(owner)} is left without a managed ruleset that protects all of it: ${joined(lacking.map((lack) => words(formatValue(lack, 300))))}`;
   if (declared.length === 0) {
@@ -119,9 +119,6 @@ const fewerRequests = whileEnabled((before, after) => {
  * compares the declarations.
  */
 const weakerRules = whileEnabled((before, after, change) => {
-  const isSame = RULES.every((name) => isUnchanged(before.inputs[name], after.inputs[name]));
-  // A drift is what no argument covers, and the update undoes.
-  if (isSame && sameNames(before, after) && before.inputs["drift"] === undefined) return [];
   const lines = comparedIn(change, "weaker") ?? weakerAsDeclared(before, after);
   if (lines.length === 0) return [];
   const [was, is] = [levelOf(before), levelOf(after)];
@@ -135,9 +132,6 @@ const MOST_LINES = 12;
 /** Whether every name still refers to the same rule. */
 const sameNames = (before: Side, after: Side): boolean =>
   sameMeanings(recordedRuleIds(before.inputs), recordedRuleIds(after.inputs));
-
-/** Arguments that decide which rules run and what they do. */
-const RULES = ["accountId", ...OVERRIDING];
 
 /**
  * Finds a deployment whose position changes. Skip rules before it may exempt requests from it, and its own exceptions
@@ -268,7 +262,7 @@ export const managed = judgesFor(traits, COMPARISONS, {
           ]
         : alone;
     return mayRun(before) && mayAct(after)
-      ? [...mayMove, ...newlySkipped(own, all), ...skippedAnew(own, before, all)]
+      ? [...mayMove, ...newlySkipped(own, all), ...skippedAnew(own, before, all, step)]
       : mayMove;
   },
 });

@@ -168,7 +168,7 @@ function foundSettings({ found: { settings } }: Change): Side | undefined {
 /** Finds settings that disable Page Shield. */
 const monitorOff: Comparison = (change) => {
   const { before: old, after } = change;
-  const before = old ?? foundSettings(change);
+  const before = foundSettings(change) ?? old;
   if (after === undefined || isUnchanged(before?.inputs["enabled"], after.inputs["enabled"])) return [];
   if (after.inputs["enabled"] === true || before?.inputs["enabled"] === false) return [];
   const zone = cell(after.inputs["zoneId"], 40);
@@ -181,12 +181,12 @@ const monitorOff: Comparison = (change) => {
 function reporting(name: string, what: string): Comparison {
   return (change) => {
     const { before: old, after } = change;
-    const before = old ?? foundSettings(change);
+    const before = foundSettings(change) ?? old;
     if (before === undefined || after === undefined || before.inputs["enabled"] === false) return [];
     // One that isn't declared has the value that the preview or, before it, the first update found.
-    const { [name]: previous } = asObject(before.outputs["previous"]);
-    const was = before.inputs[name] ?? asObject(change.found["settings"])[name] ?? previous;
-    const is = after.inputs[name] ?? previous;
+    const { [name]: previous } = previousOf((old ?? before).outputs["previous"]);
+    const was = before.inputs[name] ?? old?.inputs[name] ?? previous;
+    const is = after.inputs[name] ?? (old?.inputs[name] === undefined ? was : previous);
     if (isUnchanged(was, is) || is === true || is === undefined || was === false) return [];
     const zone = cell(after.inputs["zoneId"], 40);
     return [say`Page Shield in zone ${zone} ${words(what)}: ${name} ${cell(was)} → ${cell(is)}`];

@@ -21,8 +21,8 @@ interface Deployment {
   readonly place: Place;
   /** Whether the preview compares the step with rules that stay where they are. */
   readonly isCompared: boolean;
-  /** For a rule that the plan creates: the rules that are in front of it now. */
-  readonly inFront: readonly RuleInFront[];
+  /** For a rule that the plan creates: the rules that are in front of it now. Undefined if the preview didn't look. */
+  readonly inFront: readonly RuleInFront[] | undefined;
 }
 
 /**
@@ -40,7 +40,7 @@ export function deploymentsAfter(plan: Plan, leaves: (old: Side) => Side | undef
     const after = isDeleted(step) ? (old.retained ? old : leaves(old)) : next;
     if (after === undefined) return [];
     const isCompared = !isDeleted(step) && (!isAdded(view) || view.impact.members["compared"] !== undefined);
-    const inFront = rulesInFront.safeParse(view.impact.members["inFront"]).data ?? [];
+    const inFront = rulesInFront.safeParse(view.impact.members["inFront"]).data;
     return [{ step, before: step.old, after, place: placeOf(view, after, all), isCompared, inFront }];
   });
 }
@@ -149,10 +149,15 @@ export function newlySkipped(own: Deployment, all: readonly Deployment[]): reado
  * deployments are found by `newlySkipped`.
  */
 export function skippedAnew(
-  { inFront, after }: Deployment,
+  { inFront, after, step }: Deployment,
   replaced: Side,
   all: readonly Deployment[],
+  gone: Step,
 ): readonly Phrase[] {
+  if (inFront === undefined)
+    return step === gone
+      ? []
+      : [say`${nameOf(after)} replaces a rule in another place, so exceptions may apply to more rules`];
   const at = inFront.findIndex(({ ruleId }) => ruleId === replaced.outputs["ruleId"]);
   const sides = all.map((each) => each.after);
   return (at === -1 ? [] : inFront.slice(at + 1)).flatMap(({ ref, skip }) =>

@@ -36,11 +36,15 @@ export const RISKS: Readonly<Record<string, readonly Risk[]>> = {
   PageShieldSettings: [
     {
       seen: PAGE_SHIELD.settings,
-      loses: ({ step, new: { inputs } }) => {
+      loses: (all) => {
+        const { before, new: next } = all;
         const off = ["useReportingEndpoint", "useConnectionUrlPath"].filter(
-          (name) => inputs[name] !== undefined && inputs[name] !== true,
+          (name) =>
+            next.inputs[name] !== undefined &&
+            next.inputs[name] !== true &&
+            (isReplaced(all) || before.inputs[name] === undefined),
         );
-        if (!isNew(step) || off.length === 0) return undefined;
+        if (off.length === 0) return undefined;
         return say`may turn off ${joined(off.map(value))}: the zone's settings weren't read`;
       },
     },
