@@ -899,9 +899,9 @@ describe("wouldBlock", () => {
     detect();
     const recorded = await b.up({ ...shop(), ...everywhere, value: "script-src 'self'" });
     const path = `/zones/${zones.shop}/page_shield/policies`;
-    const { result, result_info } = await rawGet(b.api, path);
+    const { result } = await rawGet(b.api, path);
     const stored = (result as object[]).map((each) => ({ ...each, value: "nonsense-src 'self'" }));
-    answerWith(b.api, { method: "GET", path: "/page_shield/policies" }, stored, { result_info });
+    answerWith(b.api, { method: "GET", path: "/page_shield/policies" }, stored);
     const declared = { ...everywhere, value: "script-src 'self'", description: "new" };
     expect(await wouldBlock(declared, recorded)).toMatchObject({ newly: { count: 4 } });
   });

@@ -143,6 +143,13 @@ describe("a rule whose neighbor gets another ref", () => {
     expect(dangersOf(follows, renamed)).toEqual([]);
   });
 
+  test("doesn't move if the neighbor is renamed without an alias, and adopted", () => {
+    const gone = deleted(TYPE, "managed", managed);
+    const adopted = { object: "rule r1 in zone z", onDestroy: "deletes it" };
+    const renamed = added({ ...managed, ref: "renamed", adopted, ...found({ inFront: [] }) });
+    expect(dangersOf(follows, { ...gone, oldState: { ...gone.oldState, id: "r1" } }, renamed)).toEqual([]);
+  });
+
   test("is reported if the new ref belongs to another rule", () => {
     expect(dangersOf(follows, kept(managed), added({ ...managed, ref: "renamed" }))).toEqual([
       'owasp: OWASP moves, so exceptions may apply to more rules: position {"before":"managed"} → {"before":"renamed"}',

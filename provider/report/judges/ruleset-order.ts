@@ -3,7 +3,15 @@ import { position as positionShape, type Position } from "../../rulesets/argumen
 import { asObject, asText, cell, isHidden } from "../values";
 import { say, words, type Phrase } from "../phrase";
 import type { Plan, Step } from "../plan";
-import { adoptedBy, isDeleted, isReplaced, mayDeleteFirst, viewOf, type StepView } from "../sections/section";
+import {
+  adoptedBy,
+  heirOf,
+  isDeleted,
+  isReplaced,
+  mayDeleteFirst,
+  viewOf,
+  type StepView,
+} from "../sections/section";
 import { nameOf, skipWords } from "../sections/managed-ruleset";
 import { exceptionsOf, mayReach, skipsNoMoreRequests, type Exception } from "./ruleset-facts";
 import { isUnchanged, type Change, type Side } from "./sides";
@@ -85,7 +93,10 @@ function isRenamed(was: unknown, is: unknown, all: readonly StepView[]): boolean
   return (
     to !== undefined &&
     !isTaken &&
-    all.some(({ old, new: next }) => old.inputs["ref"] === from && next.inputs["ref"] === to)
+    all.some(
+      ({ step, old, new: next, plan }) =>
+        old.inputs["ref"] === from && (heirOf(step, plan)?.new ?? next).inputs["ref"] === to,
+    )
   );
 }
 

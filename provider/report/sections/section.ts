@@ -70,7 +70,7 @@ const adoptedId = ({ inputs }: Sides = NOTHING): string | undefined =>
 const lastOfId = ({ id }: Sides): string => String(id).replace(/^.*\//, "");
 
 /** Finds another resource that adopts this deleted or replaced one's object, which the update then leaves in place. */
-function heirOf(step: Step, plan: Plan): Step | undefined {
+export function heirOf(step: Step, plan: Plan): Step | undefined {
   const { op, kind, old = NOTHING } = step;
   if (!isDeleted(step) && !REPLACEMENTS.includes(op)) return undefined;
   return adopting(plan).find(
