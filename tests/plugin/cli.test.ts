@@ -100,6 +100,23 @@ describeOnCli("with the provider plugin", (cli) => {
     await project.ok("destroy", "--yes", "--skip-preview");
   });
 
+  test("a policy pack refuses what the SDK's resources declare", async () => {
+    project.write(`
+      import * as edge from "./sdk";
+      new edge.PageShieldPolicy("strict", {
+        zoneId: "${api.zones.empty}", description: "strict", action: "allow", expression: "true", value: "script-src 'self'",
+      });
+      new edge.WafMigration("waf", { zoneId: "${api.zones.migratePro}", target: "assessed" });
+    `);
+    project.env = { ...project.env, PWD: project.dir }; // As a shell sets it.
+    const pack = join(REPOSITORY, "examples/policy-pack");
+    const { code, text } = await project.run("preview", "--policy-pack", pack);
+    expect(code).not.toBe(0);
+    expect(text).toMatch(/allow-needs-log {2}\(edgeguard:index:PageShieldPolicy: strict\)/);
+    expect(text).toMatch(/allow-needs-inventory {2}\(edgeguard:index:PageShieldPolicy: strict\)/);
+    expect(text).toMatch(/migration-needs-protect {2}\(edgeguard:index:WafMigration: waf\)/);
+  });
+
   test("resources that the SDK created switch to the classes without sending anything, and the classes can destroy them", async () => {
     program("./sdk");
     await project.ok("up", "--yes", "--skip-preview");
