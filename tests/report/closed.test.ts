@@ -75,6 +75,16 @@ describe("Page Shield settings", () => {
     ]);
   });
 
+  test("that someone turned on are turned off by a resource that's renamed without an alias", async () => {
+    const recorded = await new Operation(api).up("PageShieldSettings", shop);
+    await rawSend(api, "PUT", `/zones/${shop.zoneId}/page_shield`, { use_connection_url_path: true });
+    const next = await previewed("PageShieldSettings", "new", { ...shop, useConnectionUrlPath: false });
+    const { inputs: old, outputs } = recorded;
+    expect(dangersOf(next, stepOf("delete", "PageShieldSettings", "old", { old, outputs }))).toContainEqual(
+      expect.stringMatching(/^unprotect old: .*useConnectionUrlPath true → false$/),
+    );
+  });
+
   test("that someone turned on are turned off by an update of something else, or stay if they're not declared", async () => {
     const off = { zoneId: zones.shop, enabled: false, useConnectionUrlPath: false };
     const recorded = await new Operation(api).up("PageShieldSettings", off);

@@ -119,11 +119,7 @@ export function changesOf(
       return [];
     return [{ before: adoptedBy(all), after: next, found: all.impact.members }];
   }
-  const going = (): Change => ({
-    before: old,
-    after: sideAfterDelete(all, traits, comparisons),
-    found: {},
-  });
+  const going = (): Change => changeByDelete(all, traits, comparisons);
   if (isDeleted(step)) return [going()];
   const change: Change = { before: old, after: next, found: all.impact.members };
   if (!isReplaced(all)) return [change];
@@ -132,22 +128,19 @@ export function changesOf(
     : [going(), { ...change, before: adoptedBy(all) }];
 }
 
-/** Finds the object that replaces one that a step deletes, if any. */
-function sideAfterDelete(
-  all: StepView,
-  traits: ObjectTraits,
-  comparisons: readonly Comparison[],
-): Side | undefined {
+/** Compares an object that a step deletes with the one that replaces it, if any. */
+function changeByDelete(all: StepView, traits: ObjectTraits, comparisons: readonly Comparison[]): Change {
   const { old } = all;
-  if (old.retained) return old;
+  const to = (after: Side | undefined, found = {}): Change => ({ before: old, after, found });
+  if (old.retained) return to(old);
   const replacements = othersOf(all, traits.scope).filter(
     (other) => other.step.new !== undefined && !isDeleted(other.step) && traits.mayReplace(old, other),
   );
   const [first] = replacements;
-  if (traits.isSole && first !== undefined) return first.new;
+  if (traits.isSole && first !== undefined) return to(first.new, first.impact.members);
   const isLossless = ({ new: after }: StepView): boolean =>
-    comparisons.every((lost) => lost({ before: old, after, found: {} }).length === 0);
-  return replacements.find(isLossless)?.new ?? traits.leaves(old);
+    comparisons.every((lost) => lost(to(after)).length === 0);
+  return to(replacements.find(isLossless)?.new ?? traits.leaves(old));
 }
 
 /** Whether the plan shows that a value stays the same. A plan never shows that for a secret. */
