@@ -113,7 +113,7 @@ const CONCERNS: Readonly<Record<string, string>> = {
 export function concernsOf({ kind, now }: Drifted, changes: readonly DriftChange[]): Phrase {
   const who = words(ownMember(CONCERNS, kind) ?? "whoever owns the resource");
   const isNeutral = now !== undefined && changes.every(({ property }) => isNeutralIn(kind, property));
-  return isNeutral ? say`${who}; the change has no effect on protection, logs or data` : who;
+  return isNeutral ? say`${who}; the change loses no protection, log lines or keys` : who;
 }
 
 /** Whether changing the argument, or any part of it, has no effect on protection. */
