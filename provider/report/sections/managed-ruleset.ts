@@ -52,7 +52,11 @@ export function declaredName({ inputs }: Pick<StepView["old"], "inputs">): strin
 export function nameOf(side: Pick<StepView["old"], "inputs">): Phrase {
   const { ruleset, zoneId, accountId } = side.inputs;
   const { id } = asObject(ruleset);
-  const name = cell(declaredName(side) ?? (asText(id) === undefined ? id : rulesetName(asText(id))), 80);
+  const known = declaredName(side) ?? id;
+  const name =
+    known === undefined
+      ? words(rulesetName(undefined))
+      : cell(declaredName(side) ?? rulesetName(asText(id)), 80);
   return zoneId === undefined && accountId !== undefined
     ? say`${name} for all matching zones of account ${cell(accountId, 40)}`
     : name;
