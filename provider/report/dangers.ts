@@ -10,7 +10,7 @@ import { argumentsOf, judgesOf, SHOWN } from "./effects";
 import { joined, say, value } from "./phrase";
 import { DANGERS, type Danger, type JudgedGate } from "./model";
 import type { Plan, Sides, Step } from "./plan";
-import { recordedImpact, recordedSecrets } from "./impact";
+import { recordedImpact, recordedKnown } from "./impact";
 import {
   placedAt,
   isDeleted,
@@ -70,13 +70,11 @@ function comparedBy(all: StepView): unknown {
   const { step, old, new: next, impact } = all;
   const recorded = isDeleted(step) ? recordedImpact(step.kind, step.old) : impact.members;
   const found = omit(recorded, ["traffic"]); // Counts change from minute to minute.
-  const mayDiffer = (side: Sides): boolean => found["keys"] === undefined && secretsOf(side, step).length > 0;
   const more = omitAbsent({
     adopted: asObject(next.inputs[ADOPTED])["changes"],
     previous: old.outputs["previous"],
     found: Object.keys(found).length === 0 ? undefined : found,
-    secretsBefore: mayDiffer(old) ? recordedSecrets(old) : undefined,
-    secrets: mayDiffer(next) ? impact.secrets : undefined,
+    knownBefore: secretsOf(old, step).length > 0 ? recordedKnown(old) : undefined,
     known: impact.known,
     unmanaged: impact.unmanaged ?? old.outputs["unmanaged"],
     lost: isDeleted(step) ? undefined : recordedImpact(step.kind, step.old)["keys"],
@@ -108,10 +106,9 @@ function remainingOf(all: StepView): readonly unknown[] {
 }
 
 /** Returns what a step gives its resource, as text. Each of many steps in one place is compared with all others. */
-function changeOf({ step, new: next, impact: { members, secrets, known }, plan }: StepView): string {
+function changeOf({ step, new: next, impact: { members, known }, plan }: StepView): string {
   const text =
-    changes(plan).get(step) ??
-    canonicalJson([shownOf(next, step), members["keys"] ?? secrets ?? known ?? ""]);
+    changes(plan).get(step) ?? canonicalJson([shownOf(next, step), members["keys"] ?? known ?? ""]);
   changes(plan).set(step, text);
   return text;
 }
@@ -142,9 +139,13 @@ function sourcesOf({ new: next, plan }: StepView): readonly unknown[] {
   follow(next);
   return [...from.values()].map((step) => {
     const { new: side, impact } = viewOf(step, plan);
-    const { known, secrets } = impact;
     // A plan hides code, but not its digest, which is a computed input.
-    return [step.kind ?? step.type, step.name, omit(side.inputs, [IMPACT]), omitAbsent({ known, secrets })];
+    return [
+      step.kind ?? step.type,
+      step.name,
+      omit(side.inputs, [IMPACT]),
+      omitAbsent({ known: impact.known }),
+    ];
   });
 }
 
@@ -157,10 +158,10 @@ const given = oncePerPlan(
 /** Lists the arguments whose values the digest doesn't cover, and the plan doesn't show. */
 function untoldOf(all: StepView): readonly string[] {
   const { step, new: next, impact } = all;
-  const { unknown = [], known, secrets } = impact;
+  const { unknown = [], known } = impact;
   if (!isOpen(all))
     return [
-      ...(secrets === undefined ? secretsOf(next, step) : []),
+      ...(known === undefined ? secretsOf(next, step) : []),
       ...(hidesDestination(all) ? ["destinationConf"] : []),
     ];
   const isUntold = (name: string): boolean =>

@@ -22,11 +22,9 @@ export interface Impact {
   readonly seen: ReadonlySet<string>;
   /** Why it didn't look at the rest. */
   readonly skipped: readonly string[];
-  /** A keyed digest of the secret arguments. Undefined if no preview with a credential knew them. */
-  readonly secrets?: string | undefined;
   /** The arguments that aren't known yet, at least in part. Undefined if the engine couldn't check the resource. */
   readonly unknown?: readonly string[];
-  /** If there are some, or it didn't look everywhere: a keyed digest of what is known. Undefined without a credential. */
+  /** If the plan hides some, or the preview didn't look everywhere: a keyed digest of what is known. Undefined without a credential. */
   readonly known?: string | undefined;
   /** Members of the existing object that no argument sets. */
   readonly unmanaged?: JsonObject | undefined;
@@ -47,8 +45,8 @@ export function impactOf({ kind, op, old, new: next }: Step): Impact {
   const isReplaced = op === "replace" || op === "create-replacement";
   const before = isReplaced ? 0 : (recordIn(kind, old)?.revision ?? 0);
   if (record?.operation !== "check" || record.revision <= before) return NONE;
-  const { seen, skipped = [], secrets, unknown = [], known, unmanaged, members } = record;
-  return { seen: new Set(seen), skipped, secrets, unknown, known, unmanaged, members };
+  const { seen, skipped = [], unknown = [], known, unmanaged, members } = record;
+  return { seen: new Set(seen), skipped, unknown, known, unmanaged, members };
 }
 
 /** Returns the members of the record that the last update left in the state. */
@@ -56,9 +54,9 @@ export function recordedImpact(kind: string | undefined, side: Sides | undefined
   return readRecord(side?.outputs, ownMember(SHAPES, kind ?? ""))?.members ?? {};
 }
 
-/** Returns the keyed digest of the secret arguments that the last update left in the state. */
-export function recordedSecrets(side: Sides): string | undefined {
-  return readRecord(side.outputs)?.secrets;
+/** Returns the keyed digest of what a plan hides that the last update left in the state. */
+export function recordedKnown(side: Sides): string | undefined {
+  return readRecord(side.outputs)?.known;
 }
 
 /** Returns what a refresh found out, besides drift. */

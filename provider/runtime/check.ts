@@ -198,8 +198,7 @@ class Collected {
     unknown: readonly string[],
   ): Promise<{ readonly members: JsonObject; readonly record: JsonObject }> {
     const members: Record<string, unknown> = { ...this.unmanaged.outputs(inputs) };
-    const secrets = pick(inputs, namesOfSecrets(inputs));
-    const areKnown = Object.keys(secrets).length > 0 && !hasUnknown(secrets);
+    const hides = namesOfSecrets(inputs).length + unknown.length + this.skipped.length > 0;
     const known = pick(inputs, [...argKeys, ...computedInputs.filter(isNoRecord)]);
     for (const each of this.#found) Object.assign(members, typeof each === "function" ? await each() : each);
     const record = omit({
@@ -207,9 +206,8 @@ class Collected {
       revision: revisionOf(olds) + 1,
       seen: [...this.#seen].sort(),
       skipped: this.skipped.length === 0 ? undefined : [...new Set(this.skipped)],
-      secrets: areKnown ? host.keyedDigest(secrets) : undefined,
       unknown: unknown.length === 0 ? undefined : unknown,
-      known: unknown.length + this.skipped.length === 0 ? undefined : host.keyedDigest(known),
+      known: hides ? host.keyedDigest(known) : undefined,
       ...members,
     });
     return { members, record };

@@ -41,11 +41,12 @@ export interface ImpactRecord {
   readonly seen: readonly string[];
   /** Why it didn't look at the rest. */
   readonly skipped?: readonly string[];
-  /** A digest of the arguments that the program made secret, keyed by the credential. */
-  readonly secrets?: string;
   /** The arguments that aren't known yet, at least in part. */
   readonly unknown?: readonly string[];
-  /** If there are some, or it didn't look everywhere: a digest of what is known, keyed by the credential. */
+  /**
+   * If there are some, an argument is secret or it didn't look everywhere: a digest of what is known, keyed by the
+   * credential.
+   */
   readonly known?: string;
   /** What a refresh found changed and a plan may hide: arguments that the program made secret, and outputs that show these. */
   readonly drifted?: readonly string[];
@@ -66,7 +67,6 @@ const base = z.object({
   revision: z.int().min(1),
   seen: z.array(z.string()).readonly(),
   skipped: z.array(z.string()).readonly().exactOptional(),
-  secrets: z.string().exactOptional(),
   unknown: z.array(z.string()).readonly().exactOptional(),
   known: z.string().exactOptional(),
   drifted: z.array(z.string()).readonly().exactOptional(),

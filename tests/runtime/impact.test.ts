@@ -21,7 +21,7 @@ const record = z.looseObject({
   revision: z.int().min(1),
   seen: z.array(z.string()),
   skipped: z.array(z.string()).exactOptional(),
-  secrets: z.string().exactOptional(),
+  known: z.string().exactOptional(),
   ...{ keys: list, added: list, prunes: list },
 });
 type Impact = z.output<typeof record>;
@@ -167,16 +167,14 @@ describe("a secret argument", () => {
     };
     const impact = await of(CANARY);
     expect(JSON.stringify(impact)).not.toContain(CANARY);
-    expect(impact.secrets).toEqual(DIGEST);
+    expect(impact.known).toEqual(DIGEST);
     expect(await of(CANARY)).toEqual(impact);
-    expect((await of(`${CANARY}-2`)).secrets).not.toBe(impact.secrets);
+    expect((await of(`${CANARY}-2`)).known).not.toBe(impact.known);
     const elsewhere = await of(CANARY, other);
-    expect(elsewhere.secrets).toEqual(DIGEST);
-    expect(elsewhere.secrets).not.toBe(impact.secrets);
-    expect(await of(CANARY, { "edgeguard:apiToken": "" })).not.toHaveProperty("secrets");
-    expect(await impactOf("PageShieldPolicy", policy())).not.toHaveProperty("secrets");
-    const unknown = { ...policy(), value: UNKNOWN, __secrets: ["value"] };
-    expect(await impactOf("PageShieldPolicy", unknown)).not.toHaveProperty("secrets");
+    expect(elsewhere.known).toEqual(DIGEST);
+    expect(elsewhere.known).not.toBe(impact.known);
+    expect(await of(CANARY, { "edgeguard:apiToken": "" })).not.toHaveProperty("known");
+    expect(await impactOf("PageShieldPolicy", policy())).not.toHaveProperty("known");
   });
 
   test("hides the names that come from it, and their digest is keyed by the credential", async () => {
