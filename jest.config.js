@@ -33,7 +33,7 @@ const ENGINE = [
   "/tests/survey/advice",
 ];
 
-const IS_ENGINE_RUN = process.env["EDGEGUARD_TEST"] === "engine";
+const ONLY = { engine: ENGINE, use: USE }[process.env["EDGEGUARD_TEST"]];
 const IS_LONG_RUN = process.env["EDGEGUARD_TEST_LONG"] === "1";
 /** `npx jest tests/engine/get` runs what it names. */
 const IS_NAMED = process.argv.slice(2).some((argument) => argument.startsWith("tests/"));
@@ -42,8 +42,8 @@ const IS_NAMED = process.argv.slice(2).some((argument) => argument.startsWith("t
 module.exports = {
   testEnvironment: "<rootDir>/tests/support/environment.js",
   roots: ["<rootDir>/tests"],
-  testRegex: IS_ENGINE_RUN ? ENGINE.map((path) => `${path}.*\\.test\\.ts$`) : ["\\.test\\.ts$"],
-  testPathIgnorePatterns: IS_ENGINE_RUN || IS_LONG_RUN || IS_NAMED ? [] : [...USE, ...ENGINE],
+  testRegex: (ONLY ?? [""]).map((path) => `${path}.*\\.test\\.ts$`),
+  testPathIgnorePatterns: ONLY !== undefined || IS_LONG_RUN || IS_NAMED ? [] : [...USE, ...ENGINE],
   transform: { "^.+\\.ts$": "<rootDir>/tests/support/transform.js" },
   moduleNameMapper: {
     "^pulumi-edgeguard$": "<rootDir>/provider/index.ts",
