@@ -3,9 +3,9 @@ import { changesInWords, changesOf } from "../runtime/changes";
 import { scopeName, scopeOf } from "../runtime/composite-id";
 import type { Adopt } from "../runtime/fields";
 import type { Context, Findings } from "../runtime/lifecycle";
-import { omit, ownMember, sameJson, type JsonObject } from "../basics/json";
+import { omit, ownMember, pick, sameJson, type JsonObject } from "../basics/json";
 import { hidesCredentials, samePlace, shownDestination } from "./destination-text";
-import { jobLabel, type JobArgs } from "./job-args";
+import { jobArgs, jobLabel, type JobArgs } from "./job-args";
 import { hasSameIdentity, jobFromApi, type Job } from "./job";
 
 /**
@@ -105,6 +105,22 @@ function shownJob(args: JobArgs, job: Job, allFields: readonly string[] | undefi
   const members = Object.fromEntries(names.map((name) => [name, ownMember(exists, name)]));
   const isFilterShown = args.filter === undefined || job.filter !== undefined;
   return { ...members, destinationShown: differs, ...(isFilterShown ? {} : { filter: "not returned" }) };
+}
+
+/** Finds a recorded job, and returns its arguments as a refresh would record them, without secrets. */
+export function recordedBy(olds: JsonObject, jobs: readonly Job[]): JsonObject | undefined {
+  const recorded = pick(olds, Object.keys(jobArgs.shape)) as unknown as JobArgs; // Inputs contain every argument.
+  const [job, ...more] = jobs.filter((each) => hasSameIdentity(recorded, each));
+  if (job === undefined || more.length > 0) return undefined;
+  const allFields = olds["allFields"] as readonly string[] | undefined;
+  const exists = jobFromApi(recorded, job, { allFields });
+  const names = Object.keys({ ...recorded, ...exists }).filter((name) => !SECRETS.includes(name));
+  const shown = shownDestination(exists.destinationConf);
+  const isOther = exists.destinationConf !== recorded.destinationConf && shown === olds["destinationShown"];
+  return {
+    ...Object.fromEntries(names.map((name) => [name, ownMember(exists, name)])),
+    destinationShown: isOther ? `${shown}, with another credential or tenant` : shown,
+  };
 }
 
 /** Returns the declared arguments without secrets, for comparison with the existing job's. */

@@ -5,7 +5,7 @@ import { keyedDigest } from "../runtime/impact";
 import type { Context, Findings } from "../runtime/lifecycle";
 import { nearest } from "../basics/nearest";
 import { sameJson, type JsonObject } from "../basics/json";
-import { adoptionOf, findJobToAdopt } from "./adopt-job";
+import { adoptionOf, findJobToAdopt, recordedBy } from "./adopt-job";
 import { DATASETS, isDocumentedFor, typesOf } from "./dataset-fields";
 import { hasLongSecret, sameAddress, samePlace } from "./destination-text";
 import { fieldIssues, unknownField } from "./filter-fields";
@@ -31,15 +31,16 @@ export function checkJobLive({ ctx, args, olds }: Request): Promise<readonly (()
       listFields(ctx.api, scope, args.dataset),
     );
   const isAll = args.outputOptions?.fieldNames === "all";
+  // The create doesn't accept an incomplete list either.
+  const listed = (): Promise<readonly Job[]> =>
+    ctx.once(`Logpush jobs of ${scopeName(scope)}`, () => listJobs(ctx.api, scope, { complete: true }));
   // 1. An existing job that can't be adopted fails the preview.
   const existing = async (): Promise<Findings> => {
     if (isSameJob(args, olds)) {
       if (isNewDestination(args, olds)) warnOfMissingProof(ctx, args);
-      return {};
+      return { exists: recordedBy(olds, (await ctx.unlessForbidden(listed)) ?? []) ?? {} };
     }
-    // The create doesn't accept an incomplete list either.
-    const listAll = (): Promise<readonly Job[]> => listJobs(ctx.api, scope, { complete: true });
-    const jobs = await ctx.once(`Logpush jobs of ${scopeName(scope)}`, listAll);
+    const jobs = await listed();
     const allFields =
       pinnedFields(args, olds) ?? (isAll ? (await list()).map(({ name }) => name) : undefined);
     const adopted = await findJobToAdopt(ctx, args, jobs, allFields);

@@ -74,8 +74,13 @@ export const logpushTransformer = defineResource({
 
   async live({ ctx, args, olds }) {
     const { accountId } = args;
-    if (olds["accountId"] === accountId) return {};
     const listed = await ctx.once(`transformers of ${accountId}`, () => listTransformers(ctx, accountId));
+    if (olds["accountId"] === accountId) {
+      const own = listed.find(({ name }) => name === olds["name"]); // The name identifies it.
+      if (own === undefined) return {};
+      const { name, description, code } = await readTransformer(ctx, accountId, own.id);
+      return { exists: { name, description, codeDigest: digestOfCode(code) } };
+    }
     const adopts = adoptionOf(ctx, args, await findToAdopt(ctx, args, listed));
     return { ...adopts, seen: [SEEN.existingTransformer] };
   },

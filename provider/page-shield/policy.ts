@@ -160,7 +160,11 @@ export const pageShieldPolicy = defineResource({
       // 2. Warn about other policies that also apply to visitors.
       warnAboutOtherPolicies(ctx, args, policies, { own, isNew });
       return {
-        ...(isNew && own !== undefined ? adoptionFor(ctx, args, own) : {}),
+        ...(own === undefined
+          ? {}
+          : isNew
+            ? adoptionFor(ctx, args, own)
+            : { exists: toState(own, args.zoneId) }),
         seen: [SEEN.existingPolicy],
       };
     };

@@ -4,6 +4,7 @@ import { policyRecord, settingsRecord } from "../page-shield/impact";
 import { rulesetRecord } from "../rulesets/impact";
 import { readRecord, type RecordShape } from "../runtime/impact";
 import { ownMember, type JsonObject } from "../basics/json";
+import type { Changes } from "../runtime/changes";
 import type { Sides, Step } from "./plan";
 
 /** Reads the record of what a preview or refresh found out about a resource. */
@@ -26,6 +27,8 @@ export interface Impact {
   readonly unknown?: readonly string[];
   /** If the plan hides some, or the preview didn't look everywhere: a keyed digest of what is known. Undefined without a credential. */
   readonly known?: string | undefined;
+  /** What someone changed in the object since it was recorded. */
+  readonly changes?: Changes | undefined;
   /** Members of the existing object that no argument sets. */
   readonly unmanaged?: JsonObject | undefined;
   /** The members of the resource's type, all of them valid. */
@@ -45,8 +48,8 @@ export function impactOf({ kind, op, old, new: next }: Step): Impact {
   const isReplaced = op === "replace" || op === "create-replacement";
   const before = isReplaced ? 0 : (recordIn(kind, old)?.revision ?? 0);
   if (record?.operation !== "check" || record.revision <= before) return NONE;
-  const { seen, skipped = [], unknown = [], known, unmanaged, members } = record;
-  return { seen: new Set(seen), skipped, unknown, known, unmanaged, members };
+  const { seen, skipped = [], unknown = [], known, changes, unmanaged, members } = record;
+  return { seen: new Set(seen), skipped, unknown, known, changes, unmanaged, members };
 }
 
 /** Returns the members of the record that the last update left in the state. */

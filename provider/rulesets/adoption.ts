@@ -225,7 +225,7 @@ function onDestroyText(mode: "restore" | "remove" | "keep", from: Existing["from
 /**
  * Converts the existing rule to arguments. Uses the declared form of every argument that the adoption wouldn't change.
  */
-function argumentsOf(
+export function argumentsOf(
   declared: Declared,
   prepared: Prepared,
   seen: EntryPoint,

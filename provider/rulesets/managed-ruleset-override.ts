@@ -13,7 +13,14 @@ import { HIDDEN } from "../runtime/hidden";
 import type { Unmanaged } from "../runtime/unmanaged";
 import { warnBeforeMigration } from "./before-migration";
 import { compareLive } from "./compare-live";
-import { adoptionOf, chooseExisting, recordOnFailure, stackPrefixOf, takeOver } from "./adoption";
+import {
+  adoptionOf,
+  argumentsOf,
+  chooseExisting,
+  recordOnFailure,
+  stackPrefixOf,
+  takeOver,
+} from "./adoption";
 import * as declared from "./arguments";
 import {
   computed,
@@ -85,7 +92,7 @@ import { defaultRef, REF_PREFIX, unfinishedRef } from "./refs";
 import { reconcileRule, currentRule, removeOrRestore } from "./reconcile";
 import { asDeclared } from "./skip";
 import { newlySkippedByOthers, OTHER_SKIPS, otherSkipRules, type ExplainedException } from "./skip-rules";
-import { PHASES, unmanagedOf, type Phase, type ZoneRule } from "./wire";
+import { type EntryPoint, PHASES, unmanagedOf, type Phase, type ZoneRule } from "./wire";
 
 const args = z.object({
   zoneId: ID.zone.exactOptional(),
@@ -116,6 +123,21 @@ type OverrideState = OverrideArgs & Computed;
  * declare.
  */
 const recordedArgs = (olds: JsonObject): OverrideArgs | undefined => args.safeParse(olds).data;
+
+/** Returns the live rule's arguments as a refresh would record them. Empty if the program declares another ruleset. */
+function recordedNow(
+  olds: JsonObject,
+  { ruleset }: OverrideArgs,
+  prepared: Prepared,
+  found: EntryPoint | undefined,
+): JsonObject {
+  const before = recordedArgs(olds);
+  const rule = findByRef(found, before?.ref ?? "");
+  if (before === undefined || found === undefined || rule === undefined || !sameJson(before.ruleset, ruleset))
+    return {};
+  const ruleIds = mergeRuleIds(recordedRuleIds(olds), prepared.ruleIds);
+  return argumentsOf(before, { ...prepared, ruleIds }, found, { rule, from: "own" });
+}
 
 /** The arguments that say in which entry point the rule is. */
 const LOCATION = args.pick({ zoneId: true, accountId: true, phase: true });
@@ -342,6 +364,7 @@ export const managedRulesetOverride = defineResource({
       found: omitAbsent({ ...compared, versions: versions.length === 0 ? undefined : versions }),
       failures: [...problems, ...gone, ...identicalDuplicate(args, other)],
       ...adopts,
+      ...(isNew ? {} : { exists: recordedNow(olds, args, prepared, found) }),
     };
   },
 

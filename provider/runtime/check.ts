@@ -1,4 +1,5 @@
 import { printable } from "../basics/printable";
+import type { Changes } from "./changes";
 import { ADOPTED, adoptionLine, pendingAdoption } from "./adopted";
 import { HIDDEN, KEPT } from "./hidden";
 import { failureText, type ResourceType } from "./resource-type";
@@ -44,14 +45,16 @@ export async function check(
 
   const problems: CheckFailure[] = [...failures];
   const collected = new Collected();
-  const { skipped } = collected;
-  const about = { ...resource.about(news), skipped, unmanaged: collected.unmanaged };
+  const { skipped, unmanaged } = collected;
+  const about = { ...resource.about(news), skipped, unmanaged };
   const add = (findings: Findings): void => {
-    const { computed = {}, failures: wrong = [], adopts } = findings;
+    const { computed = {}, failures: wrong = [], adopts, exists = {} } = findings;
     Object.assign(inputs, pick(computed, resource.computedInputs));
     problems.push(...wrong);
     collected.add(findings);
     if (typeof findings.pendingWork === "string") host.say.warn(findings.pendingWork);
+    const changed = collected.compare(resource.changes(exists, olds, inputs));
+    if (changed.length > 0) host.say.warn(changedByHand(`${lifecycle.type} ${String(about.name)}`, changed));
     if (adopts === undefined) return;
     const adopted = resource.adopted(adopts, inputs, host.redact);
     inputs[ADOPTED] = adopted;
@@ -60,9 +63,8 @@ export async function check(
   const unchanged = sameJson(pick(olds, resource.argKeys), pick(inputs, resource.argKeys));
 
   // 2. Rules over several arguments. A rule reads only the arguments it needs, and all of those are known and valid.
-  const rules = (lifecycle.rules ?? []).filter(
-    ({ quotes = [] }) => !quotes.some((key) => secrets.includes(key)),
-  );
+  const isQuotable = ({ quotes = [] }: Rule<Args>): boolean => !quotes.some((key) => secrets.includes(key));
+  const rules = (lifecycle.rules ?? []).filter(isQuotable);
   const { failed, warnings } = byRules(rules, inputs, corrected, valid);
   problems.push(...failed);
   if (!unchanged) for (const warning of warnings) host.say.warn(warning); // Only in the run that changes the resource.
@@ -79,9 +81,9 @@ export async function check(
   // 4. Unchanged: earlier computed inputs still hold. What was found doesn't: it was about another operation.
   const also = lifecycle.compared?.also ?? [];
   const same = unchanged && also.every((key) => isEqual(lifecycle, key, olds, inputs));
-  const carried = resource.computedInputs.filter(
-    (key) => isNoRecord(key) && !also.includes(key) && !collected.determined.has(key),
-  );
+  const isCarried = (key: string): boolean =>
+    isNoRecord(key) && !also.includes(key) && !collected.determined.has(key);
+  const carried = resource.computedInputs.filter(isCarried);
   if (same) Object.assign(inputs, pick(olds, carried));
   // `adopted` stays until the object is replaced.
   const isReplaced = resource.isReplaced(olds, inputs);
@@ -92,31 +94,30 @@ export async function check(
   else if (problems.length === 0) {
     const args = resource.args(inputs);
     const ctx = host.context(lifecycle.type, about, host.probe);
-    const request = { ctx, args, olds, inputs: pick(inputs, resource.computedInputs) };
-    const live = async (): Promise<LiveChecks> => (await lifecycle.live?.(request)) ?? {};
+    const live = async (): Promise<LiveChecks> =>
+      (await lifecycle.live?.({ ctx, args, olds, inputs: pick(inputs, resource.computedInputs) })) ?? {};
     if (!same || lifecycle.liveAlways?.(args) === true)
       for await (const findings of liveFindings(host, live)) add(findings);
   }
   // 6. Inputs that only the update will know: at an update, no argument is unknown.
-  if (!same) {
-    const isSaved = news[HIDDEN.savedPlan] === true;
+  const isSaved = news[HIDDEN.savedPlan] === true;
+  const openInputs = (): readonly string[] => {
     const later = pendingInputs(resource, inputs, olds, isReplaced);
-    const open = isSaved ? later.filter((key) => lifecycle.informs?.includes(key) === true) : [];
-    if (unknown.length > 0 || (isSaved && skipped.length > 0))
-      open.push(...later.filter((key) => !(key in inputs)));
+    const isPartial = unknown.length > 0 || (isSaved && skipped.length > 0);
     const known = (bag: JsonObject): JsonObject => omit(pick(bag, resource.argKeys), unknown);
     const mayBeSame = unknown.length > 0 && sameJson(known(olds), known(inputs));
-    if (mayBeSame) open.push(...carried.filter((key) => key in olds));
-    for (const key of open) inputs[key] = UNKNOWN;
-  }
+    const informing = later.filter((key) => isSaved && lifecycle.informs?.includes(key) === true);
+    const missing = later.filter((key) => isPartial && !(key in inputs));
+    return [...informing, ...missing, ...carried.filter((key) => mayBeSame && key in olds)];
+  };
+  if (!same) for (const key of openInputs()) inputs[key] = UNKNOWN;
   // 7. What was found, for a resource that the update may change: also if it couldn't look whether it will.
   if (!same || collected.hasPendingWork || skipped.length > 0) {
     const { members, record } = await collected.impact(host, resource, olds, inputs, unknown);
-    inputs[IMPACT] = news[HIDDEN.savedPlan] === true ? UNKNOWN : record;
+    inputs[IMPACT] = isSaved ? UNKNOWN : record;
     host.tell(lifecycle.messages?.(members, { name: about.name, args: inputs }) ?? {});
   }
-  if (problems.length === 0)
-    host.declared.set(resource.fingerprint(inputs), { hasPendingWork: collected.hasPendingWork });
+  if (problems.length === 0) host.declared.set(resource.fingerprint(inputs), collected);
   return { inputs, failures: refusals(host, problems) };
 }
 
@@ -163,6 +164,9 @@ function isEqual(
   return sameJson(olds[key], inputs[key]) || equal?.[key]?.(olds[key], inputs[key], olds) === true;
 }
 
+const changedByHand = (what: string, names: readonly string[]): string =>
+  `${what} was changed outside the program: ${inSeries(names)}. The update writes the program's arguments.`;
+
 const notKnownYet = (names: readonly string[]): string =>
   `${inSeries(names)} ${names.length === 1 ? "isn't" : "aren't"} known yet`;
 
@@ -172,6 +176,8 @@ class Collected {
   readonly unmanaged = new UnmanagedMembers();
   readonly #seen = new Set<string>();
   readonly #found: NonNullable<Findings["found"]>[] = [];
+  /** What someone changed in the object that the update writes. */
+  #changes: Changes = {};
   /** Computed inputs whose values, or whose absence, are known. */
   readonly determined = new Set<string>();
   hasPendingWork = false;
@@ -188,6 +194,12 @@ class Collected {
     for (const each of seen) this.#seen.add(each);
     if (skipped !== undefined) this.skipped.push(skipped);
     this.hasPendingWork ||= pendingWork !== false;
+  }
+
+  /** Returns the names of what's changed. */
+  compare(changes: Changes): readonly string[] {
+    this.#changes = { ...this.#changes, ...changes };
+    return Object.keys(changes);
   }
 
   async impact(
@@ -208,6 +220,7 @@ class Collected {
       skipped: this.skipped.length === 0 ? undefined : [...new Set(this.skipped)],
       unknown: unknown.length === 0 ? undefined : unknown,
       known: hides ? host.keyedDigest(known) : undefined,
+      changes: Object.keys(this.#changes).length === 0 ? undefined : this.#changes,
       ...members,
     });
     return { members, record };

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { members } from "../basics/published";
 import { canonicalJson, isJsonObject, type JsonObject } from "../basics/json";
 import { compareText, truncate } from "../basics/words";
+import type { Changes } from "./changes";
 import type { Unmanaged } from "./unmanaged";
 
 /**
@@ -48,6 +49,8 @@ export interface ImpactRecord {
    * credential.
    */
   readonly known?: string;
+  /** What someone changed in the object since it was recorded, by argument: `before` is what exists, `after` what's recorded. */
+  readonly changes?: Changes;
   /** What a refresh found changed and a plan may hide: arguments that the program made secret, and outputs that show these. */
   readonly drifted?: readonly string[];
   /** Members of the existing object that no argument sets. */
@@ -69,6 +72,9 @@ const base = z.object({
   skipped: z.array(z.string()).readonly().exactOptional(),
   unknown: z.array(z.string()).readonly().exactOptional(),
   known: z.string().exactOptional(),
+  changes: z
+    .record(z.string(), members({ before: z.unknown().optional(), after: z.unknown().optional() }))
+    .exactOptional(),
   drifted: z.array(z.string()).readonly().exactOptional(),
   unmanaged: z.record(z.string(), z.union([z.boolean(), z.number(), z.string()])).exactOptional(),
 }) satisfies z.ZodType<ImpactRecord>;

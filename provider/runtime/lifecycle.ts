@@ -107,6 +107,8 @@ export interface Findings {
    * recorded.
    */
   readonly adopts?: Adoption;
+  /** The arguments of the object that an update would write, as a refresh would record them. */
+  readonly exists?: JsonObject;
 }
 
 /** What a type's live checks return: what they found, or checks that don't stop each other. */

@@ -5,7 +5,7 @@ import { IMPACT } from "./impact";
 import { adoptedOf, withTimestamp, type Adopted, type Adoption } from "./adopted";
 import { checkInputs, type CheckFailure } from "./inputs";
 import type { AboutResource, Args, Facts, Lifecycle, State } from "./lifecycle";
-import { changesOf } from "./changes";
+import { changesOf, type Changes } from "./changes";
 import { HIDDEN, KEPT } from "./hidden";
 import { keysIn, memberNamesIn, namesOfSecrets } from "./secrets";
 import {
@@ -176,12 +176,17 @@ export class ResourceType {
    * will keep.
    */
   adopted(adoption: Adoption, inputs: JsonObject, redact: (text: string) => string): Adopted {
-    const { equal } = this.lifecycle;
-    const changes = changesOf(adoption.found, inputs, {
-      isSecret: (name) => this.secrets(inputs).includes(name),
-      isSame: (name, before, after) => equal?.[name]?.(before, after, adoption.found) === true,
-    });
+    const changes = this.changes(adoption.found, inputs);
     return adoptedOf({ ...adoption, object: redact(withTimestamp(adoption)) }, changes);
+  }
+
+  /** Returns how an existing object's arguments differ from inputs. What's secret in `more` is, too. */
+  changes(found: JsonObject, inputs: JsonObject, more: JsonObject = {}): Changes {
+    const { equal } = this.lifecycle;
+    return changesOf(found, inputs, {
+      isSecret: (name) => this.secrets(inputs, more).includes(name),
+      isSame: (name, before, after) => equal?.[name]?.(before, after, found) === true,
+    });
   }
 
   /** Returns a key that identifies a declaration within the operation. */

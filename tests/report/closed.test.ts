@@ -210,6 +210,98 @@ describe("a managed ruleset's deployment", () => {
   });
 });
 
+describe("an update of something else takes back what someone made stronger:", () => {
+  /** Applies, changes by hand, and previews a change of something else. */
+  async function afterwards(
+    type: string,
+    declared: JsonObject,
+    byHand: (recorded: Recorded) => Promise<unknown>,
+    change: JsonObject,
+  ): Promise<string[]> {
+    const recorded = await new Operation(api).up(type, declared);
+    await byHand(recorded);
+    return dangersOf(await changing(type, recorded, { ...declared, ...change }));
+  }
+
+  test.each<[string, JsonObject, JsonObject, RegExp]>([
+    ["an action", {}, { action: "allow" }, /no longer blocks anything, only reports: allow → log/],
+    ["a value", { action: "allow" }, { value: "script-src 'none'" }, /newly allows 'self' in script-src/],
+    ["an expression", { expression: 'http.host eq "a"' }, { expression: "true" }, /may cover fewer pages/],
+  ])("a policy's %s", async (_, more, stronger, says) => {
+    const policy = { ...POLICY, zoneId: ZONE, ...more };
+    const put = ({ id }: Recorded) =>
+      rawSend(api, "PUT", `/zones/${ZONE}/page_shield/policies/${id}`, {
+        ...omit(policy, ["zoneId"]),
+        enabled: true,
+        ...stronger,
+      });
+    expect(await afterwards("PageShieldPolicy", policy, put, { description: "new" })).toContainEqual(
+      expect.stringMatching(says),
+    );
+  });
+
+  test.each<[string, JsonObject, RegExp]>([
+    [
+      "fields",
+      { output_options: { field_names: ["RayID", "ClientIP"] } },
+      /a field is no longer logged: ClientIP/,
+    ],
+    ["filter", { filter: "" }, /the filter may match fewer lines: every line →/],
+    [
+      "destination",
+      { destination_conf: "https://safe.example/in" },
+      /log lines go to another destination: https:\/\/safe/,
+    ],
+  ])("a job's %s", async (_, stronger, says) => {
+    const filter = '{"where":{"key":"EdgeResponseStatus","operator":"geq","value":500}}';
+    const job = { ...JOB, zoneId: ZONE, filter, outputOptions: { fieldNames: ["RayID"] } };
+    const put = ({ id }: Recorded) => rawSend(api, "PUT", `/zones/${ZONE}/logpush/jobs/${id}`, stronger);
+    expect(await afterwards("LogpushJob", job, put, { maxUploadIntervalSeconds: 60 })).toEqual([
+      expect.stringMatching(says),
+    ]);
+  });
+
+  test("a transformer's code", async () => {
+    const transformer = {
+      accountId: ACCOUNT,
+      name: "t",
+      code: "SELECT RayID FROM http_requests WHERE ClientIP = '1'",
+    };
+    const code = "SELECT RayID FROM http_requests";
+    const put = ({ id }: Recorded) =>
+      rawSend(api, "PUT", `/accounts/${ACCOUNT}/logpush/transformers/${id}`, { name: "t", code });
+    expect(await afterwards("LogpushTransformer", transformer, put, { description: "new" })).toEqual([
+      expect.stringMatching(/may drop or change other log lines/),
+    ]);
+  });
+
+  test.each<[string, JsonObject]>([
+    ["narrowed", { expression: 'http.request.uri.path eq "/x" and ssl' }],
+    ["disabled", { enabled: false }],
+  ])("an exception that's %s", async (_, change) => {
+    const exceptions = [{ expression: 'http.request.uri.path eq "/x"', skip: "this" }];
+    const rule = {
+      zoneId: ZONE,
+      accountId: ACCOUNT,
+      ref: "own",
+      ruleset: { id: managedRulesets.managed },
+      exceptions,
+    };
+    const patch = async () => {
+      const { result } = await rawGet(api, ENTRY_POINT);
+      const { id, rules } = result as { id: string; rules: (JsonObject & { id: string })[] };
+      const [skip] = rules;
+      return await rawSend(api, "PATCH", `/zones/${ZONE}/rulesets/${id}/rules/${skip?.id}`, {
+        ...skip,
+        ...change,
+      });
+    };
+    expect(await afterwards("ManagedRulesetOverride", rule, patch, { description: "new" })).toEqual([
+      expect.stringMatching(/(gets|widens) an exception/),
+    ]);
+  });
+});
+
 test("a policy whose `enabled` is secret may no longer report", async () => {
   const policy = {
     zoneId: ZONE,

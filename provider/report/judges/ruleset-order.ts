@@ -49,7 +49,7 @@ export function deploymentsAfter(plan: Plan, leaves: (old: Side) => Side | undef
     if (after === undefined) return [];
     const isCompared = !isDeleted(step) && (!isAdded(view) || view.impact.members["compared"] !== undefined);
     const inFront = rulesInFront.safeParse(view.impact.members["inFront"]).data;
-    return [{ step, before: step.old, after, place: placeOf(view, after, all), isCompared, inFront }];
+    return [{ step, before: step.old && old, after, place: placeOf(view, after, all), isCompared, inFront }];
   });
 }
 

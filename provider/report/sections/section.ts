@@ -40,13 +40,15 @@ export const NOTHING: Sides = {
 };
 
 export function viewOf(step: Step, plan: Plan): StepView {
-  const { old = NOTHING, new: next = NOTHING } = step;
+  const { old: recorded = NOTHING, new: next = NOTHING } = step;
+  const impact = impactOf(step);
+  const old = { ...recorded, inputs: asBefore(recorded.inputs, impact.changes) };
   return {
     step,
     old: heirOf(step, plan) === undefined ? old : { ...old, retained: true },
     new: next,
     before: isNew(step) ? (adoptedBy({ old, new: next }) ?? NOTHING) : old,
-    impact: impactOf(step),
+    impact,
     plan,
   };
 }
@@ -57,10 +59,13 @@ export function viewOf(step: Step, plan: Plan): StepView {
 export function adoptedBy({ old, new: { inputs } }: Pick<StepView, "old" | "new">): Sides | undefined {
   const adopted = inputs[ADOPTED];
   if (!isJsonObject(adopted) || sameJson(adopted, old.inputs[ADOPTED])) return undefined;
-  const before: Record<string, unknown> = omit(inputs);
-  for (const [name, change] of Object.entries(asObject(adopted["changes"])))
-    before[name] = asObject(change)["before"];
-  return { ...NOTHING, inputs: omit(before) };
+  return { ...NOTHING, inputs: asBefore(inputs, asObject(adopted["changes"])) };
+}
+
+/** Returns the inputs with what exists in the place of what differs. */
+function asBefore(inputs: JsonObject, changes: JsonObject = {}): JsonObject {
+  const before = Object.entries(changes).map(([name, change]) => [name, asObject(change)["before"]] as const);
+  return omit({ ...inputs, ...Object.fromEntries(before) });
 }
 
 /** Returns the ID of the existing object that a create adopts: the word after the kind of object. */
@@ -300,6 +305,8 @@ export function commonBlocks(all: StepView): readonly Block[] {
       say`Replaced because of ${joined(replaceReasons.map(value))}.`,
     found === "gone" && "Deleted outside the program, so the update creates it again.",
     step.op !== "same" && names.length > 0 && say`Changed outside the program: ${joined(names.map(value))}.`,
+    all.impact.changes !== undefined &&
+      say`Changed outside the program, and compared with what exists: ${joined(Object.keys(all.impact.changes).map(value))}.`,
     isProtectChanged &&
       (next.protect ? "Protected from deletion from now on." : "No longer protected from deletion."),
     (isDeleted(step) || isReplaced(all)) &&
