@@ -66,7 +66,7 @@ import {
   type OtherManagedRule,
 } from "./entry-point";
 import { checkMessages, rulesetRecord, SEEN, versionMessages, type RulesetImpact } from "./impact";
-import { removeExceptions, sameExceptions } from "./exceptions";
+import { ownExceptions, removeExceptions, sameExceptions } from "./exceptions";
 import { readDeployment } from "./existing";
 import {
   goneRules,
@@ -411,7 +411,18 @@ export const managedRulesetOverride = defineResource({
     const owned = await readWithRule(ctx, entryPointOf(state), state.entryPointId, (found) =>
       findOwnRule(found, state),
     );
-    if (owned === undefined) return undefined;
+    if (owned === undefined) {
+      const left = ownExceptions((await readEntryPoint(ctx, entryPointOf(state))) ?? { rules: [] }, {
+        ref: state.ref,
+        adopted: exceptionIds(state),
+      });
+      const ids = left.map(({ id }) => id).join(", ");
+      if (ids !== "")
+        ctx.say.warn(
+          `managed ruleset ${JSON.stringify(state.ref)}: the rule is gone, but its exceptions still skip rules behind them: ${ids}. Deploy it again with \`pulumi up\`, or delete them in the dashboard.`,
+        );
+      return undefined;
+    }
     const { found, rule } = owned;
     const { deploys } = rule;
     ctx.noteUnmanaged(unmanagedOf(rule, state));

@@ -12,6 +12,7 @@ import { readText } from "../terminal/files";
 import type { Io } from "../terminal/io";
 import type { Account, Cell, Head, TaskKind, Unmanaged, Zone } from "./model";
 import { isNotReadable, mapCell, valueOf } from "./readable";
+import { IMPORT } from "./tasks";
 
 /** The resources that tasks say to declare, of which a zone has one. */
 const DECLARED: Partial<Readonly<Record<TaskKind, string>>> = {
@@ -50,10 +51,12 @@ export class Stacks {
     const unmanaged = list.of(`--zone ${id}`, valueOf(name) ?? id, parts);
     // A stack that already has the resource can't declare it a second time.
     const tasks = zone.tasks.map((task) => {
-      const type = DECLARED[task.kind];
-      const stack = this.#managers.get(`${type} ${id}`);
+      const deployed =
+        task.command === IMPORT ? valueOf(parts.deployments)?.find((each) => each.stack) : undefined;
+      const type = deployed === undefined ? DECLARED[task.kind] : "ManagedRulesetOverride";
+      const stack = deployed?.stack ?? this.#managers.get(`${type} ${id}`);
       const text = `${task.text} Stack ${stack} has the zone's ${type}: change it there.`;
-      return stack === undefined ? task : omitAbsent({ ...task, text, code: undefined });
+      return stack === undefined ? task : omitAbsent({ ...task, text, code: undefined, command: undefined });
     });
     return { ...zone, ...parts, accountDeployments, unmanaged, tasks };
   }

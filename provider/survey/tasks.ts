@@ -152,7 +152,7 @@ const FINDERS: Readonly<Record<TaskKind, (zone: Facts) => Found | undefined>> = 
 /** A task names this many objects, and counts the others. */
 const NAMED = 3;
 const FREE_RULESET = "Cloudflare Managed Free Ruleset";
-const IMPORT = "edgeguard import --zone <zone ID> --only rulesets --out zone-<zone ID>";
+export const IMPORT = "edgeguard import --zone <zone ID> --only rulesets --out zone-<zone ID>";
 
 const isPaused = ({ status }: Facts): boolean => valueOf(status) === "paused";
 const isFree = ({ plan }: Facts): boolean => /(^|_)free$/.test(valueOf(plan) ?? "");

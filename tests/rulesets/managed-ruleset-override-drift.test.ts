@@ -344,7 +344,7 @@ describe("a skip rule that someone puts in front of the deployment", () => {
     expect(drift).toMatchObject({
       lost: warning('the whole ruleset for http.host eq "a.example"'),
       gained: [],
-      update: "pulumi up --refresh records it and leaves the rule in place",
+      update: "pulumi up --refresh records it and leaves it in place",
       keep: { how: "To keep the change, run pulumi up --refresh, which records it", code: [] },
     });
     const impact = expect.objectContaining({ drifted: ["otherSkipRules"] }) as unknown;

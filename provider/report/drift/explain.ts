@@ -9,6 +9,7 @@ import type { Sides, Step } from "../plan";
 import { asList, asNumber, asObject, asText, cell, containsSecret, counted, differences } from "../values";
 import { exceptionsOf } from "../judges/ruleset-facts";
 import { isUnchanged } from "../judges/sides";
+import { adoptedBy, NOTHING } from "../sections/section";
 import { DRIFT, MIGRATION_STATE, prunedIn, PRUNES, skippedByOthers, valueOf, type Drifted } from "./by-hand";
 import type { DriftChange, DriftedResource } from "./model";
 
@@ -139,13 +140,20 @@ export function outcomeOf(drifted: Drifted, changes: readonly DriftChange[]): Ou
   if (now === undefined) {
     if (next === undefined)
       return outcome("only removes the resource from the state, because the program no longer declares it");
-    const how = say`To keep it deleted, remove ${full} from the program`;
-    return outcome(ownMember(RECREATED, kind) ?? "creates the object again", { how, code: [] });
+    const hasExceptions = asList(recorded.inputs["exceptions"]).length > 0;
+    const then = hasExceptions
+      ? say`, and run ${nameOf("pulumi up")} without a refresh before it: that also deletes its exceptions`
+      : words("");
+    const how = say`To keep it deleted, remove ${full} from the program${then}`;
+    const adopts =
+      next.new !== undefined && adoptedBy({ old: next.old ?? NOTHING, new: next.new }) !== undefined;
+    const does = adopts ? "adopts an object that exists already" : ownMember(RECREATED, kind);
+    return outcome(does ?? "creates the object again", { how, code: [] });
   }
   if (next === undefined) return outcome("changes nothing");
-  const isOfOthers = names.every((name) => name === OTHER_SKIPS);
-  if (isOfOthers && next.op !== "delete")
-    return outcome("records it and leaves the rule in place", {
+  const isOfOthers = names.every((name) => [OTHER_SKIPS, UNMANAGED].includes(name));
+  if (isOfOthers && names.includes(OTHER_SKIPS) && next.op !== "delete")
+    return outcome("records it and leaves it in place", {
       how: say`To keep the change, run ${UNDO}, which records it`,
       code: [],
     });
@@ -174,7 +182,7 @@ export function outcomeOf(drifted: Drifted, changes: readonly DriftChange[]): Ou
       return outcome(
         next.old?.retained === true
           ? "removes the resource from the state and leaves the object in place (retainOnDelete)"
-          : "deletes the object, because the program no longer declares it",
+          : "destroys the resource, because the program no longer declares it",
         keepOf(drifted, say`declare ${full} again with`),
       );
     case "replace":
