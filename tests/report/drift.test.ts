@@ -164,6 +164,19 @@ describe("the report on a manual change", () => {
     });
   });
 
+  test("says that a deleted object isn't created again where the plan adopts another one", () => {
+    const inputs = { title: "a" };
+    const { urn } = stepOf("same", "KvNamespace", "a", {});
+    const adopted = { object: "namespace n in account a", onDestroy: "deletes it" };
+    const plan = planJson(
+      { op: "refresh", urn, oldState: { custom: true, id: "id", inputs } },
+      { op: "create", urn, newState: { custom: true, inputs: { ...inputs, adopted } } },
+    );
+    expect(driftIn(plan).resources).toMatchObject([
+      { found: "gone", update: "pulumi up --refresh adopts an object that exists already" },
+    ]);
+  });
+
   test("says that the change stays if the program only reads the resource from now on", () => {
     const state = { custom: true, id: "id" };
     const title = (text: string): JsonObject => ({ ...state, inputs: { title: text } });

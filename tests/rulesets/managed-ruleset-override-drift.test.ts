@@ -320,6 +320,23 @@ describe("a refresh", () => {
   });
 });
 
+test("a deployment that someone deletes leaves its exceptions: the refresh names them, and what the drift report says to do removes them", async () => {
+  const exceptions = [{ expression: 'http.request.uri.path eq "/hook"', skip: "all" }];
+  const recorded = await bench.up({ ...bench.declare(), exceptions });
+  await bench.deleteRule(await bench.ownRule());
+  const left = await bench.ownRule(`${REF}/exception/1`);
+  const op = bench.operation();
+  expect(await op.refresh(TYPE, recorded)).toBeUndefined();
+  expect(op.warned).toEqual([
+    expect.stringContaining(`its exceptions still skip rules behind them: ${left.id}`),
+  ]);
+  expect(driftOf(TYPE, recorded, undefined)?.keep.how).toMatch(
+    /remove ManagedRulesetOverride \w+ from the program, and run pulumi up without a refresh before it/,
+  );
+  await bench.operation().destroy(TYPE, recorded);
+  expect(await bench.refs()).not.toContain("exception/1");
+});
+
 describe("a skip rule that someone puts in front of the deployment", () => {
   const byHand = { action: "skip", action_parameters: { ruleset: "current" }, position: { index: 1 } };
   const warning = (what: string): unknown[] => [

@@ -1,6 +1,8 @@
 import { existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { seededRules } from "edgeguard-local";
 import { callerOf } from "../local-api/client";
+import { rawSend } from "../support/operation";
 import { schemaProblems } from "../support/published";
 import { LONG } from "../support/long";
 import { Ground, type Surveyed } from "./support";
@@ -354,6 +356,18 @@ scripts:
     expect(ground.zone(id).tasks[0]?.text).toMatch(
       /^Migrate to .* Stack shop\/prod has the zone's WafMigration: change it there\.$/,
     );
+    // Nor is a stack's deployment imported a second time.
+    const [blog, rule] = [zones.blog, seededRules.blog.owasp];
+    const { entryPoint } = ground.api.snapshot().rulesets.zones[blog] ?? {};
+    const path = `/zones/${blog}/rulesets/${entryPoint?.id}/rules/${rule}`;
+    const own = entryPoint?.rules.find(({ id: each }) => each === rule);
+    await rawSend(ground.api, "PATCH", path, { ...own, enabled: false });
+    const deployed = { deployment: { resources: [resource(ours("ManagedRulesetOverride"), rule)] } };
+    ground.write("zone.txt", blog);
+    ground.write("deployed.json", JSON.stringify(deployed));
+    await ground.survey("--zones", "zone.txt", "--budget", "100", "--stack", "deployed.json", "--force");
+    const said = ground.zone(blog).tasks.filter(({ text }) => text.includes("ManagedRulesetOverride"));
+    expect(said).toEqual([expect.not.objectContaining({ command: expect.anything() as unknown })]);
     const broken = await ground.survey("--stack", ground.write("other.json", "{}"), "--out", "o2");
     expectEnd(broken, 1, "is not an exported stack");
   });
