@@ -5,7 +5,7 @@ import type { Existing } from "./adoption";
 import { compareEffects, type RunningRuleset } from "./compare-effects";
 import { prepare, type Declared, type Prepared } from "./deployment";
 import type { ComparedRules, RuleInFront, Traffic } from "./impact";
-import { findByRef, isSameEntryPoint } from "./entry-point";
+import { isSameEntryPoint } from "./entry-point";
 import { OVERRIDING } from "./effective";
 import { ownExceptions } from "./exceptions";
 import { findManagedRuleset, UnknownRulesetError } from "./managed";
@@ -28,6 +28,8 @@ export interface LiveComparison {
   readonly recorded: RuleIds;
   /** The rule that a create adopts. */
   readonly existing: Existing | undefined;
+  /** That rule or, for an update, the resource's own one. */
+  readonly own: ZoneRule | undefined;
 }
 
 interface Compared {
@@ -70,11 +72,10 @@ export async function compareLive(ctx: Context, compared: LiveComparison): Promi
 
 async function runningRuleset(
   ctx: Context,
-  { args, found, olds, recorded, existing }: LiveComparison,
+  { args, olds, recorded, own }: LiveComparison,
 ): Promise<RunningRuleset | undefined> {
   const read = async (): Promise<RunningRuleset | undefined> => {
     const known = olds !== undefined && isSameEntryPoint(olds, args) ? olds : undefined;
-    const own = existing?.rule ?? (known && findByRef(found, known.ref));
     if (own?.deploys === undefined) {
       const before = known && (await prepare(ctx, known, recorded));
       return before?.unresolved.length === 0 ? before : undefined;
@@ -106,9 +107,8 @@ const movesNothing = ({ args: { position }, olds, existing }: LiveComparison): b
 
 /** Finds the rule among the others. Undefined if the rule or its new place isn't known. */
 function courseOf(compared: LiveComparison): Course | undefined {
-  const { args, found, olds, existing } = compared;
+  const { args, found, olds, own } = compared;
   const { position } = args;
-  const own = existing?.rule ?? findByRef(found, olds?.ref ?? args.ref);
   if (found === undefined || own === undefined) return undefined;
   const front = ownExceptions(found, { ref: own.ref });
   const others = found.rules.filter((rule) => rule !== own && !front.includes(rule));

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { expression, expressionWarning, isSameExpression } from "../rules-language/argument";
 import { CompositeId, scopeName, scopeOf } from "../runtime/composite-id";
 import { ID, adopt, type Adopt, type LiteralUnion } from "../runtime/fields";
-import type { Adopted } from "../runtime/adopted";
+import { adoptedId, type Adopted } from "../runtime/adopted";
 import type { Context, Findings } from "../runtime/lifecycle";
 import type { CheckFailure } from "../runtime/inputs";
 import { LOCK } from "../runtime/locks";
@@ -124,19 +124,23 @@ type OverrideState = OverrideArgs & Computed;
  */
 const recordedArgs = (olds: JsonObject): OverrideArgs | undefined => args.safeParse(olds).data;
 
+/** Finds the resource's own rule by what's recorded: an adopted one keeps its ref. */
+const recordedRule = (olds: JsonObject, found: EntryPoint | undefined): ZoneRule | undefined =>
+  findOwnRule(found, { ruleId: adoptedId(olds) ?? "", ruleRef: String(olds["ref"]) });
+
 /** Returns the live rule's arguments as a refresh would record them. Empty if the program declares another ruleset. */
-function recordedNow(
+async function recordedNow(
+  ctx: Context,
   olds: JsonObject,
   { ruleset }: OverrideArgs,
-  prepared: Prepared,
   found: EntryPoint | undefined,
-): JsonObject {
+): Promise<JsonObject> {
   const before = recordedArgs(olds);
-  const rule = findByRef(found, before?.ref ?? "");
+  const rule = recordedRule(olds, found);
   if (before === undefined || found === undefined || rule === undefined || !sameJson(before.ruleset, ruleset))
     return {};
-  const ruleIds = mergeRuleIds(recordedRuleIds(olds), prepared.ruleIds);
-  return argumentsOf(before, { ...prepared, ruleIds }, found, { rule, from: "own" });
+  const prepared = await prepare(ctx, before, recordedRuleIds(olds));
+  return argumentsOf(before, prepared, found, { rule, from: rule.ref === before.ref ? "own" : "others" });
 }
 
 /** The arguments that say in which entry point the rule is. */
@@ -347,6 +351,7 @@ export const managedRulesetOverride = defineResource({
       prepared,
       found,
       existing,
+      own: existing?.rule ?? (isNew ? undefined : recordedRule(olds, found)),
       olds: recordedArgs(olds),
       recorded: recordedRuleIds(olds),
     });
@@ -364,7 +369,7 @@ export const managedRulesetOverride = defineResource({
       found: omitAbsent({ ...compared, versions: versions.length === 0 ? undefined : versions }),
       failures: [...problems, ...gone, ...identicalDuplicate(args, other)],
       ...adopts,
-      ...(isNew ? {} : { exists: recordedNow(olds, args, prepared, found) }),
+      ...(isNew ? {} : { exists: await recordedNow(ctx, olds, args, found) }),
     };
   },
 

@@ -1,5 +1,5 @@
 import { changesInWords, type Changes } from "./changes";
-import { omit, pick, type JsonObject } from "../basics/json";
+import { isJsonObject, omit, pick, type JsonObject } from "../basics/json";
 
 /** What the preview shows and the state records about an adopted object. */
 
@@ -34,6 +34,12 @@ export interface Adopted {
 
 /** The name of the output, and of the input that shows the adoption in the preview. */
 export const ADOPTED = "adopted";
+
+/** Returns the ID of the object that's adopted: the word after the kind of object. */
+export function adoptedId({ [ADOPTED]: adopted }: JsonObject): string | undefined {
+  const { object } = isJsonObject(adopted) ? adopted : {};
+  return typeof object === "string" ? object.split(" ")[1] : undefined;
+}
 
 /**
  * Returns the inputs that a preview shows as unknown if a create may adopt an object but the preview can't look it up.

@@ -275,6 +275,42 @@ describe("an update of something else takes back what someone made stronger:", (
     ]);
   });
 
+  test("an exception of an adopted rule, and nothing if nobody touched it", async () => {
+    const action_parameters = { id: managedRulesets.managed };
+    const expression = 'http.request.uri.path eq "/x"';
+    const skip = {
+      action: "skip",
+      ref: "theirs-skip",
+      expression,
+      enabled: true,
+      action_parameters: { ruleset: "current" },
+    };
+    const theirs = { action: "execute", ref: "theirs", expression: "true", enabled: true, action_parameters };
+    await rawSend(api, "PUT", ENTRY_POINT, { rules: [skip, theirs] });
+    const exceptions = [{ expression, skip: "all" }];
+    const rule = {
+      zoneId: ZONE,
+      accountId: ACCOUNT,
+      ref: "own",
+      ruleset: { id: managedRulesets.managed },
+      exceptions,
+      adopt: "takeOver",
+    };
+    const nothing = () => Promise.resolve();
+    const change = { description: "new" };
+    expect(await afterwards("ManagedRulesetOverride", rule, nothing, change)).toEqual([]);
+    const off = async () => {
+      const { result } = await rawGet(api, ENTRY_POINT);
+      const { id, rules } = result as { id: string; rules: (JsonObject & { id: string })[] };
+      const [own] = rules;
+      const path = `/zones/${ZONE}/rulesets/${id}/rules/${own?.id}`;
+      return await rawSend(api, "PATCH", path, { ...own, enabled: false });
+    };
+    expect(await afterwards("ManagedRulesetOverride", rule, off, change)).toEqual([
+      expect.stringMatching(/(gets|widens) an exception/),
+    ]);
+  });
+
   test.each<[string, JsonObject]>([
     ["narrowed", { expression: 'http.request.uri.path eq "/x" and ssl' }],
     ["disabled", { enabled: false }],

@@ -1,4 +1,4 @@
-import { ADOPTED } from "../../runtime/adopted";
+import { ADOPTED, adoptedId } from "../../runtime/adopted";
 import { hasUnknown } from "../../runtime/engine-values";
 import { canonicalJson, isJsonObject, omit, sameJson, type JsonObject } from "../../basics/json";
 import type { Block } from "../model";
@@ -6,7 +6,7 @@ import { joined, name as nameOf, say, value, words, type Phrase } from "../phras
 import { IMPACT } from "../../runtime/impact";
 import { impactOf, type Impact } from "../impact";
 import type { Operation, Plan, Sides, Step } from "../plan";
-import { asObject, asText, differences, formatValue, isHidden } from "../values";
+import { asObject, differences, formatValue, isHidden } from "../values";
 
 /** Writes the section on one kind of resource. */
 export interface SectionWriter {
@@ -68,10 +68,6 @@ function asBefore(inputs: JsonObject, changes: JsonObject = {}): JsonObject {
   return omit({ ...inputs, ...Object.fromEntries(before) });
 }
 
-/** Returns the ID of the existing object that a create adopts: the word after the kind of object. */
-const adoptedId = ({ inputs }: Sides = NOTHING): string | undefined =>
-  asText(asObject(inputs[ADOPTED])["object"])?.split(" ")[1];
-
 const lastOfId = ({ id }: Sides): string => String(id).replace(/^.*\//, "");
 
 /** Finds another resource that adopts this deleted or replaced one's object, which the update then leaves in place. */
@@ -79,7 +75,8 @@ export function heirOf(step: Step, plan: Plan): Step | undefined {
   const { op, kind, old = NOTHING } = step;
   if (!isDeleted(step) && !REPLACEMENTS.includes(op)) return undefined;
   return adopting(plan).find(
-    (each) => each.kind === kind && each.urn !== step.urn && adoptedId(each.new) === lastOfId(old),
+    (each) =>
+      each.kind === kind && each.urn !== step.urn && adoptedId(each.new?.inputs ?? {}) === lastOfId(old),
   );
 }
 
@@ -327,7 +324,7 @@ function adoption(all: StepView): readonly Block[] {
   const existing = adoptedBy(all);
   if (existing === undefined) return [];
   const { object, onDestroy, changes } = asObject(next.inputs[ADOPTED]);
-  const isOwn = adoptedId(next) === lastOfId(old);
+  const isOwn = adoptedId(next.inputs) === lastOfId(old);
   const isOpen = isOwn && mayDeleteFirst(all);
   if (isOpen && stepsOf(all).includes("delete-replaced")) return [];
   const unless = isOpen ? ", unless deleteBeforeReplace deletes it first" : "";
