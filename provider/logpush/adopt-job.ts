@@ -4,7 +4,7 @@ import { scopeName, scopeOf } from "../runtime/composite-id";
 import type { Adopt } from "../runtime/fields";
 import type { Context, Findings } from "../runtime/lifecycle";
 import { omit, ownMember, pick, sameJson, type JsonObject } from "../basics/json";
-import { hidesCredentials, samePlace, shownDestination } from "./destination-text";
+import { differsInHidden, hidesCredentials, samePlace, shownDestination } from "./destination-text";
 import { jobArgs, jobLabel, type JobArgs } from "./job-args";
 import { hasSameIdentity, jobFromApi, type Job } from "./job";
 
@@ -115,11 +115,12 @@ export function recordedBy(olds: JsonObject, jobs: readonly Job[]): JsonObject |
   const allFields = olds["allFields"] as readonly string[] | undefined;
   const exists = jobFromApi(recorded, job, { allFields });
   const names = Object.keys({ ...recorded, ...exists }).filter((name) => !SECRETS.includes(name));
-  const shown = shownDestination(exists.destinationConf);
-  const isOther = exists.destinationConf !== recorded.destinationConf && shown === olds["destinationShown"];
+  const [shown, before] = [exists, recorded].map(({ destinationConf }) => shownDestination(destinationConf));
+  const isOther = differsInHidden(exists.destinationConf, recorded.destinationConf);
+  const where = shown === before ? olds["destinationShown"] : shown;
   return {
     ...Object.fromEntries(names.map((name) => [name, ownMember(exists, name)])),
-    destinationShown: isOther ? `${shown}, with another credential or tenant` : shown,
+    destinationShown: isOther ? `${shown}, with another credential or tenant` : where,
   };
 }
 

@@ -435,3 +435,12 @@ export function hidesCredentials(text: string): boolean {
     (part) => part !== "" && isMasked(part),
   );
 }
+
+/** Whether two destinations differ only in what `destinationShown` hides. A mask of Cloudflare's matches anything. */
+export function differsInHidden(found: string, recorded: string): boolean {
+  return (
+    shownDestination(found) === shownDestination(recorded) &&
+    !isShownAs(found, recorded) &&
+    !isShownAs(recorded, found)
+  );
+}

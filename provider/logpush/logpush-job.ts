@@ -5,6 +5,7 @@ import type { Dataset } from "./dataset-fields";
 import type { Destination } from "./destination";
 import { typedDestination } from "./destination-schemes";
 import {
+  differsInHidden,
   hideDestination,
   hidesCredentials,
   isShownAs,
@@ -473,15 +474,6 @@ function credentialChange(
     ? "Its location stays the same."
     : "They may name another recipient of the log lines.";
   return `${jobLabel(name)}: the update writes the job, because the program's credentials for the destination aren't those in the state. ${where}`;
-}
-
-/** Whether two destinations differ only in what `destinationShown` hides. A mask of Cloudflare's matches anything. */
-function differsInHidden(found: string, recorded: string): boolean {
-  return (
-    shownDestination(found) === shownDestination(recorded) &&
-    !isShownAs(found, recorded) &&
-    !isShownAs(recorded, found)
-  );
 }
 
 /**
