@@ -274,8 +274,8 @@ test("a diff lists exactly the values that differ, says which force a replacemen
   });
   expect(secretly.details).toEqual({
     outputOptions: "UPDATE",
+    "impact.known": "ADD", // A digest of what a plan hides.
     "impact.revision": "UPDATE",
-    "impact.secrets": "ADD", // A digest of the secret arguments.
     "impact.seen[0]": "DELETE",
   });
 });
