@@ -73,8 +73,7 @@ test.each(Object.keys(HARMLESS))("of %s", async (type) => {
     const step = stepOf("update", type, "one", { old, outputs, new: inputs });
     const { dangers } = report(planJson(step), "json");
     if (dangers.length === 0) harmless.push(name);
-    else if (!dangers.every(({ sentence }) => sayAny(name).test(String(sentence))))
-      unsaid.push(name);
+    else if (!dangers.every(({ sentence }) => sayAny(name).test(String(sentence)))) unsaid.push(name);
   }
   expect(harmless.join(" ")).toBe(HARMLESS[type]);
   expect(unsaid).toEqual([]);

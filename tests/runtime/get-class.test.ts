@@ -52,7 +52,9 @@ test.each(TYPES)(
     const [composite, own] = IDS[type];
     const found = CLASSES[type].get("existing", composite, { protect: true });
     expect(await valueOf(found.id)).toBe(own);
-    expect(sent).toMatchObject([{ name: "existing", id: composite, type: `pulumi-nodejs:dynamic/edgeguard:${type}` }]);
+    expect(sent).toMatchObject([
+      { name: "existing", id: composite, type: `pulumi-nodejs:dynamic/edgeguard:${type}` },
+    ]);
     expect(Object.keys(sent[0]?.inputs as object).sort()).toEqual(["__provider", "__resourceName"]);
     expect(CLASSES[type].isInstance(found)).toBe(true);
   },
