@@ -275,6 +275,14 @@ describe("an update of something else takes back what someone made stronger:", (
     ]);
   });
 
+  async function patchFirstRule(change: JsonObject): Promise<unknown> {
+    const { result } = await rawGet(api, ENTRY_POINT);
+    const { id, rules } = result as { id: string; rules: (JsonObject & { id: string })[] };
+    const [first] = rules;
+    const path = `/zones/${ZONE}/rulesets/${id}/rules/${first?.id}`;
+    return await rawSend(api, "PATCH", path, { ...first, ...change });
+  }
+
   test("an exception of an adopted rule, and nothing if nobody touched it", async () => {
     const action_parameters = { id: managedRulesets.managed };
     const expression = 'http.request.uri.path eq "/x"';
@@ -299,13 +307,7 @@ describe("an update of something else takes back what someone made stronger:", (
     const nothing = () => Promise.resolve();
     const change = { description: "new" };
     expect(await afterwards("ManagedRulesetOverride", rule, nothing, change)).toEqual([]);
-    const off = async () => {
-      const { result } = await rawGet(api, ENTRY_POINT);
-      const { id, rules } = result as { id: string; rules: (JsonObject & { id: string })[] };
-      const [own] = rules;
-      const path = `/zones/${ZONE}/rulesets/${id}/rules/${own?.id}`;
-      return await rawSend(api, "PATCH", path, { ...own, enabled: false });
-    };
+    const off = () => patchFirstRule({ enabled: false });
     expect(await afterwards("ManagedRulesetOverride", rule, off, change)).toEqual([
       expect.stringMatching(/(gets|widens) an exception/),
     ]);
@@ -323,15 +325,7 @@ describe("an update of something else takes back what someone made stronger:", (
       ruleset: { id: managedRulesets.managed },
       exceptions,
     };
-    const patch = async () => {
-      const { result } = await rawGet(api, ENTRY_POINT);
-      const { id, rules } = result as { id: string; rules: (JsonObject & { id: string })[] };
-      const [skip] = rules;
-      return await rawSend(api, "PATCH", `/zones/${ZONE}/rulesets/${id}/rules/${skip?.id}`, {
-        ...skip,
-        ...change,
-      });
-    };
+    const patch = () => patchFirstRule(change);
     expect(await afterwards("ManagedRulesetOverride", rule, patch, { description: "new" })).toEqual([
       expect.stringMatching(/(gets|widens) an exception/),
     ]);
