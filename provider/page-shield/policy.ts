@@ -143,11 +143,13 @@ export const pageShieldPolicy = defineResource({
   live({ ctx, args, olds }) {
     const isNew = olds["zoneId"] !== args.zoneId;
     const listed = () => ctx.once(`policies of ${args.zoneId}`, () => listAll(ctx, args.zoneId));
-    const adoptable = async () => await findPolicyToAdopt(ctx, args, await listed());
+    /** The policy that a create adopts, or the resource's own one. */
+    const current = async () =>
+      isNew ? await findPolicyToAdopt(ctx, args, await listed()) : findOwnPolicy(await listed(), args, olds);
     const existing = async (): Promise<Findings> => {
       const policies = await listed();
       // 1. Fail the preview of a new policy that the update couldn't adopt.
-      const own = isNew ? await adoptable() : findOwnPolicy(policies, args, olds);
+      const own = await current();
       if (isNew && policies.length === 0) {
         const failures = await notInPlan(ctx, args.zoneId, POLICIES, PAGE_SHIELD.POLICY_PLANS);
         if (failures.length > 0) return { failures };
@@ -159,20 +161,14 @@ export const pageShieldPolicy = defineResource({
       }
       // 2. Warn about other policies that also apply to visitors.
       warnAboutOtherPolicies(ctx, args, policies, { own, isNew });
-      return {
-        ...(own === undefined
-          ? {}
-          : isNew
-            ? adoptionFor(ctx, args, own)
-            : { exists: toState(own, args.zoneId) }),
-        seen: [SEEN.existingPolicy],
-      };
+      const seen = [SEEN.existingPolicy];
+      if (own === undefined) return { seen };
+      return { seen, ...(isNew ? adoptionFor(ctx, args, own) : { exists: toState(own, args.zoneId) }) };
     };
     // 3. Show the reviewer what an enforced policy would block.
     const blocked = async (): Promise<Findings> => {
       // If the policies can't be read, `existing` says so.
-      const now = async () => (isNew ? await adoptable() : findOwnPolicy(await listed(), args, olds));
-      const before = await now().catch(() => undefined);
+      const before = await current().catch(() => undefined);
       const found = await computeWouldBlock(ctx, { ...args, ...policyBefore(before) });
       if (found === undefined) return {};
       const { wouldBlock, isComplete } = found;

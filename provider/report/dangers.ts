@@ -181,8 +181,7 @@ function hidesDestination(all: StepView): boolean {
   const { before, new: next } = all;
   const { destinationShown: shown, destinationMoved: moved } = next.inputs;
   const isShown = typeof shown !== "string" || showsWholeLocation(shown);
-  if (before.inputs["destinationShown"] === shown)
-    return moved === true || (isReplaced(all) && typeof shown === "string" && !showsWholeLocation(shown));
+  if (before.inputs["destinationShown"] === shown) return moved === true || (isReplaced(all) && !isShown);
   return typeof moved !== "string" && !isShown;
 }
 

@@ -48,13 +48,12 @@ export async function check(
   const { skipped, unmanaged } = collected;
   const about = { ...resource.about(news), skipped, unmanaged };
   const add = (findings: Findings): void => {
-    const { computed = {}, failures: wrong = [], adopts, exists = {} } = findings;
+    const { computed = {}, failures: wrong = [], adopts, exists } = findings;
     Object.assign(inputs, pick(computed, resource.computedInputs));
     problems.push(...wrong);
     collected.add(findings);
     if (typeof findings.pendingWork === "string") host.say.warn(findings.pendingWork);
-    const changed = collected.compare(resource.changes(exists, olds, inputs));
-    if (changed.length > 0) host.say.warn(changedByHand(`${lifecycle.type} ${String(about.name)}`, changed));
+    if (exists !== undefined) collected.changes = resource.changes(exists, olds, inputs);
     if (adopts === undefined) return;
     const adopted = resource.adopted(adopts, inputs, host.redact);
     inputs[ADOPTED] = adopted;
@@ -99,25 +98,26 @@ export async function check(
     if (!same || lifecycle.liveAlways?.(args) === true)
       for await (const findings of liveFindings(host, live)) add(findings);
   }
+  tellChanges(host, `${lifecycle.type} ${String(about.name)}`, collected.changes);
   // 6. Inputs that only the update will know: at an update, no argument is unknown.
   const isSaved = news[HIDDEN.savedPlan] === true;
-  const openInputs = (): readonly string[] => {
+  const isPartial = unknown.length > 0 || (isSaved && skipped.length > 0);
+  if (!same) {
     const later = pendingInputs(resource, inputs, olds, isReplaced);
-    const isPartial = unknown.length > 0 || (isSaved && skipped.length > 0);
-    const known = (bag: JsonObject): JsonObject => omit(pick(bag, resource.argKeys), unknown);
-    const mayBeSame = unknown.length > 0 && sameJson(known(olds), known(inputs));
-    const informing = later.filter((key) => isSaved && lifecycle.informs?.includes(key) === true);
-    const missing = later.filter((key) => isPartial && !(key in inputs));
-    return [...informing, ...missing, ...carried.filter((key) => mayBeSame && key in olds)];
-  };
-  if (!same) for (const key of openInputs()) inputs[key] = UNKNOWN;
+    const [was, is] = [olds, inputs].map((bag) => omit(pick(bag, resource.argKeys), unknown));
+    const isOpen = (key: string): boolean =>
+      (isSaved && lifecycle.informs?.includes(key) === true) || (isPartial && !(key in inputs));
+    const mayStay = unknown.length > 0 && sameJson(was, is) ? carried.filter((key) => key in olds) : [];
+    for (const key of [...later.filter(isOpen), ...mayStay]) inputs[key] = UNKNOWN;
+  }
   // 7. What was found, for a resource that the update may change: also if it couldn't look whether it will.
   if (!same || collected.hasPendingWork || skipped.length > 0) {
     const { members, record } = await collected.impact(host, resource, olds, inputs, unknown);
     inputs[IMPACT] = isSaved ? UNKNOWN : record;
     host.tell(lifecycle.messages?.(members, { name: about.name, args: inputs }) ?? {});
   }
-  if (problems.length === 0) host.declared.set(resource.fingerprint(inputs), collected);
+  const { hasPendingWork } = collected;
+  if (problems.length === 0) host.declared.set(resource.fingerprint(inputs), { hasPendingWork });
   return { inputs, failures: refusals(host, problems) };
 }
 
@@ -164,8 +164,14 @@ function isEqual(
   return sameJson(olds[key], inputs[key]) || equal?.[key]?.(olds[key], inputs[key], olds) === true;
 }
 
-const changedByHand = (what: string, names: readonly string[]): string =>
-  `${what} was changed outside the program: ${inSeries(names)}. The update writes the program's arguments.`;
+/** Warns about what someone changed in the object that the update writes. */
+function tellChanges(host: Host, what: string, changes: Changes): void {
+  const names = Object.keys(changes);
+  if (names.length > 0)
+    host.say.warn(
+      `${what} was changed outside the program: ${inSeries(names)}. The update writes the program's arguments.`,
+    );
+}
 
 const notKnownYet = (names: readonly string[]): string =>
   `${inSeries(names)} ${names.length === 1 ? "isn't" : "aren't"} known yet`;
@@ -177,7 +183,7 @@ class Collected {
   readonly #seen = new Set<string>();
   readonly #found: NonNullable<Findings["found"]>[] = [];
   /** What someone changed in the object that the update writes. */
-  #changes: Changes = {};
+  changes: Changes = {};
   /** Computed inputs whose values, or whose absence, are known. */
   readonly determined = new Set<string>();
   hasPendingWork = false;
@@ -194,12 +200,6 @@ class Collected {
     for (const each of seen) this.#seen.add(each);
     if (skipped !== undefined) this.skipped.push(skipped);
     this.hasPendingWork ||= pendingWork !== false;
-  }
-
-  /** Returns the names of what's changed. */
-  compare(changes: Changes): readonly string[] {
-    this.#changes = { ...this.#changes, ...changes };
-    return Object.keys(changes);
   }
 
   async impact(
@@ -220,7 +220,7 @@ class Collected {
       skipped: this.skipped.length === 0 ? undefined : [...new Set(this.skipped)],
       unknown: unknown.length === 0 ? undefined : unknown,
       known: hides ? host.keyedDigest(known) : undefined,
-      changes: Object.keys(this.#changes).length === 0 ? undefined : this.#changes,
+      changes: Object.keys(this.changes).length === 0 ? undefined : this.changes,
       ...members,
     });
     return { members, record };

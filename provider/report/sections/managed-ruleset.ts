@@ -52,11 +52,8 @@ export function declaredName({ inputs }: Pick<StepView["old"], "inputs">): strin
 export function nameOf(side: Pick<StepView["old"], "inputs">): Phrase {
   const { ruleset, zoneId, accountId } = side.inputs;
   const { id } = asObject(ruleset);
-  const known = declaredName(side) ?? id;
-  const name =
-    known === undefined
-      ? words(rulesetName(undefined))
-      : cell(declaredName(side) ?? rulesetName(asText(id)), 80);
+  const known = declaredName(side) ?? (id === undefined ? undefined : rulesetName(asText(id)));
+  const name = known === undefined ? words(rulesetName(undefined)) : cell(known, 80);
   return zoneId === undefined && accountId !== undefined
     ? say`${name} for all matching zones of account ${cell(accountId, 40)}`
     : name;
