@@ -3,9 +3,9 @@ import { changesInWords, changesOf } from "../runtime/changes";
 import { scopeName, scopeOf } from "../runtime/composite-id";
 import type { Adopt } from "../runtime/fields";
 import type { Context, Findings } from "../runtime/lifecycle";
-import { omit, ownMember, pick, sameJson, type JsonObject } from "../basics/json";
+import { omit, ownMember, sameJson, type JsonObject } from "../basics/json";
 import { differsInHidden, hidesCredentials, samePlace, shownDestination } from "./destination-text";
-import { jobArgs, jobLabel, type JobArgs } from "./job-args";
+import { jobLabel, type JobArgs } from "./job-args";
 import { hasSameIdentity, jobFromApi, type Job } from "./job";
 
 /**
@@ -108,8 +108,11 @@ function shownJob(args: JobArgs, job: Job, allFields: readonly string[] | undefi
 }
 
 /** Finds a recorded job, and returns its arguments as a refresh would record them, without secrets. */
-export function recordedBy(olds: JsonObject, jobs: readonly Job[]): JsonObject | undefined {
-  const recorded = pick(olds, Object.keys(jobArgs.shape)) as unknown as JobArgs; // Inputs contain every argument.
+export function recordedBy(
+  recorded: JobArgs,
+  olds: JsonObject,
+  jobs: readonly Job[],
+): JsonObject | undefined {
   const [job, ...more] = jobs.filter((each) => hasSameIdentity(recorded, each));
   if (job === undefined || more.length > 0) return undefined;
   const allFields = olds["allFields"] as readonly string[] | undefined;

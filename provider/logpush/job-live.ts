@@ -1,10 +1,10 @@
 import { isNotFound } from "../api/errors";
 import { firstOf, pluralize } from "../basics/words";
-import { scopeName, scopeOf } from "../runtime/composite-id";
+import { scopeName, scopeOf, type Scope } from "../runtime/composite-id";
 import { keyedDigest } from "../runtime/impact";
 import type { Context, Findings } from "../runtime/lifecycle";
 import { nearest } from "../basics/nearest";
-import { sameJson, type JsonObject } from "../basics/json";
+import { pick, sameJson, type JsonObject } from "../basics/json";
 import { adoptionOf, findJobToAdopt, recordedBy } from "./adopt-job";
 import { DATASETS, isDocumentedFor, typesOf } from "./dataset-fields";
 import { hasLongSecret, sameAddress, samePlace } from "./destination-text";
@@ -13,7 +13,7 @@ import { parseFilter } from "./filter-read";
 import type { Job } from "./job";
 import { listFields, listJobs, type ListedField } from "./job-api";
 import { SEEN } from "./impact";
-import { filterFinding, jobLabel, type JobArgs } from "./job-args";
+import { filterFinding, jobArgs, jobLabel, type JobArgs } from "./job-args";
 import { warnOfMissingProof } from "./ownership";
 
 /** A job's live checks: whether an existing job can be adopted, and whether the fields exist. */
@@ -24,6 +24,20 @@ interface Request {
   readonly olds: JsonObject;
 }
 
+/** Returns the arguments of the job that an update writes. */
+export async function currentJob(ctx: Context, olds: JsonObject): Promise<JsonObject | undefined> {
+  const recorded = pick(olds, Object.keys(jobArgs.shape)) as unknown as JobArgs; // Inputs contain every argument.
+  return recordedBy(
+    recorded,
+    olds,
+    (await ctx.unlessForbidden(() => cachedJobs(ctx, scopeOf(recorded)))) ?? [],
+  );
+}
+
+// The create doesn't accept an incomplete list either.
+const cachedJobs = (ctx: Context, scope: Scope): Promise<readonly Job[]> =>
+  ctx.once(`Logpush jobs of ${scopeName(scope)}`, () => listJobs(ctx.api, scope, { complete: true }));
+
 export function checkJobLive({ ctx, args, olds }: Request): Promise<readonly (() => Promise<Findings>)[]> {
   const scope = scopeOf(args);
   const list = (): Promise<readonly ListedField[]> =>
@@ -31,16 +45,13 @@ export function checkJobLive({ ctx, args, olds }: Request): Promise<readonly (()
       listFields(ctx.api, scope, args.dataset),
     );
   const isAll = args.outputOptions?.fieldNames === "all";
-  // The create doesn't accept an incomplete list either.
-  const listed = (): Promise<readonly Job[]> =>
-    ctx.once(`Logpush jobs of ${scopeName(scope)}`, () => listJobs(ctx.api, scope, { complete: true }));
   // 1. An existing job that can't be adopted fails the preview.
   const existing = async (): Promise<Findings> => {
     if (isSameJob(args, olds)) {
       if (isNewDestination(args, olds)) warnOfMissingProof(ctx, args);
-      return { exists: recordedBy(olds, (await ctx.unlessForbidden(listed)) ?? []) ?? {} };
+      return {};
     }
-    const jobs = await listed();
+    const jobs = await cachedJobs(ctx, scope);
     const allFields =
       pinnedFields(args, olds) ?? (isAll ? (await list()).map(({ name }) => name) : undefined);
     const adopted = await findJobToAdopt(ctx, args, jobs, allFields);

@@ -19,7 +19,7 @@ import { filterMeaning } from "./filter-text";
 import { differs, existingJob, jobFromApi, unmanagedOf, type Job } from "./job";
 import { jobsPath, listJobs, readJob } from "./job-api";
 import { defaultName, destinationName, jobArgs, jobLabel, jobRules, type JobArgs } from "./job-args";
-import { isNewDestination, destinationMove, checkJobLive, resolvedFields } from "./job-live";
+import { isNewDestination, destinationMove, checkJobLive, currentJob, resolvedFields } from "./job-live";
 import type { OutputOptionsArgs } from "./output-options";
 import { lacksProof, assertTokenUsable, tokenFinding, proofError } from "./ownership";
 import { createJob, writeJob } from "./write-job";
@@ -124,6 +124,7 @@ export const logpushJob = defineResource({
   // The dataset may have new fields even if the job hasn't changed.
   liveAlways: ({ outputOptions }) => outputOptions?.fieldNames === "all",
 
+  current: ({ ctx, olds }) => currentJob(ctx, olds),
   live: checkJobLive,
 
   async create({ ctx, args, inputs }) {

@@ -72,15 +72,17 @@ export const logpushTransformer = defineResource({
 
   derive: ({ args: { code } }) => Promise.resolve({ computed: { codeDigest: digestOfCode(code) } }),
 
+  async current({ ctx, olds }) {
+    const accountId = String(olds["accountId"]);
+    const own = (await cachedList(ctx, accountId)).find(({ name }) => name === olds["name"]); // It identifies it.
+    if (own === undefined) return undefined;
+    const { name, description, code } = await readTransformer(ctx, accountId, own.id);
+    return { name, description, codeDigest: digestOfCode(code) };
+  },
+
   async live({ ctx, args, olds }) {
-    const { accountId } = args;
-    const listed = await ctx.once(`transformers of ${accountId}`, () => listTransformers(ctx, accountId));
-    if (olds["accountId"] === accountId) {
-      const own = listed.find(({ name }) => name === olds["name"]); // The name identifies it.
-      if (own === undefined) return {};
-      const { name, description, code } = await readTransformer(ctx, accountId, own.id);
-      return { exists: { name, description, codeDigest: digestOfCode(code) } };
-    }
+    if (olds["accountId"] === args.accountId) return {};
+    const listed = await cachedList(ctx, args.accountId);
     const adopts = adoptionOf(ctx, args, await findToAdopt(ctx, args, listed));
     return { ...adopts, seen: [SEEN.existingTransformer] };
   },
@@ -144,6 +146,9 @@ export const logpushTransformer = defineResource({
     }
   },
 });
+
+const cachedList = (ctx: Context, accountId: string): ReturnType<typeof listTransformers> =>
+  ctx.once(`transformers of ${accountId}`, () => listTransformers(ctx, accountId));
 
 /** Arguments of a `LogpushTransformer`. */
 export interface LogpushTransformerArgs {

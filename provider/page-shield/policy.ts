@@ -140,14 +140,22 @@ export const pageShieldPolicy = defineResource({
     return Promise.resolve({ computed: omitAbsent({ logged: wasLogged(args, olds) }) });
   },
 
+  async current({ ctx, olds }) {
+    const { zoneId, description, extra } = olds as PolicyArgs; // Inputs contain every argument.
+    const alike = (await cachedPolicies(ctx, zoneId)).filter((policy) => policy.description === description);
+    const [own] = alike.length === 1 ? alike : [];
+    return own && toArgs(own, extra);
+  },
+
   live({ ctx, args, olds }) {
     const isNew = olds["zoneId"] !== args.zoneId;
-    const listed = () => ctx.once(`policies of ${args.zoneId}`, () => listAll(ctx, args.zoneId));
     /** The policy that a create adopts, or the resource's own one. */
-    const current = async () =>
-      isNew ? await findPolicyToAdopt(ctx, args, await listed()) : findOwnPolicy(await listed(), args, olds);
+    const current = async () => {
+      const policies = await cachedPolicies(ctx, args.zoneId);
+      return isNew ? await findPolicyToAdopt(ctx, args, policies) : findOwnPolicy(policies, args, olds);
+    };
     const existing = async (): Promise<Findings> => {
-      const policies = await listed();
+      const policies = await cachedPolicies(ctx, args.zoneId);
       // 1. Fail the preview of a new policy that the update couldn't adopt.
       const own = await current();
       if (isNew && policies.length === 0) {
@@ -161,9 +169,7 @@ export const pageShieldPolicy = defineResource({
       }
       // 2. Warn about other policies that also apply to visitors.
       warnAboutOtherPolicies(ctx, args, policies, { own, isNew });
-      const seen = [SEEN.existingPolicy];
-      if (own === undefined) return { seen };
-      return { seen, ...(isNew ? adoptionFor(ctx, args, own) : { exists: toState(own, args.zoneId) }) };
+      return { seen: [SEEN.existingPolicy], ...(isNew && own !== undefined && adoptionFor(ctx, args, own)) };
     };
     // 3. Show the reviewer what an enforced policy would block.
     const blocked = async (): Promise<Findings> => {
@@ -193,11 +199,7 @@ export const pageShieldPolicy = defineResource({
 
   async read({ ctx, id, state }) {
     const policy = await readOne(ctx, state.zoneId, id);
-    return {
-      ...toState(policy, state.zoneId),
-      ...omitAbsent({ adopt: state.adopt }),
-      ...EXTRA.found(state.extra, policy.extra),
-    };
+    return { zoneId: state.zoneId, ...toArgs(policy, state.extra), ...omitAbsent({ adopt: state.adopt }) };
   },
 
   existing({ address: { scope, id } }) {
@@ -387,10 +389,11 @@ function toRequest(policy: PolicyArgs, form: BooleanForm, current?: Policy): Rec
   };
 }
 
-function toState(policy: Policy, zoneId: string): Omit<PolicyArgs, "adopt" | "extra"> {
-  const { description, action, expression, enabled, value } = policy;
+function toArgs(policy: Policy, extra: PolicyArgs["extra"]): Omit<PolicyArgs, "zoneId" | "adopt"> {
+  const { description, expression, enabled, value } = policy;
   // An unknown action is drift, not an error: the next preview shows it and the next update corrects it.
-  return { zoneId, description, action: action as PolicyArgs["action"], expression, enabled, value };
+  const action = policy.action as PolicyArgs["action"];
+  return { description, action, expression, enabled, value, ...EXTRA.found(extra, policy.extra) };
 }
 
 function canonicalValue(text: string): string {
@@ -442,7 +445,7 @@ function adoptionFor(ctx: Context, args: PolicyArgs, policy: Policy): Pick<Findi
     what: `PageShieldPolicy ${JSON.stringify(args.description)}`,
     object: `policy ${id} in zone ${args.zoneId}`,
     raw: shown,
-    found: { ...pick({ ...policy }, FIELDS), ...EXTRA.found(args.extra, shown) },
+    found: toArgs(policy, args.extra),
     onDestroy: "deletes it",
   };
   return { adopts };
@@ -571,6 +574,9 @@ function enabledMember(ctx: Context, zone: string): BooleanMember {
 }
 
 /** Lists all policies. Fails if one is malformed, because that one may be the policy to adopt. */
+const cachedPolicies = (ctx: Context, zone: string): Promise<readonly Policy[]> =>
+  ctx.once(`policies of ${zone}`, () => listAll(ctx, zone));
+
 async function listAll(ctx: Context, zone: string): Promise<readonly Policy[]> {
   const policies = await listPolicies(ctx.api, zone, { complete: true });
   const [first] = policies;

@@ -64,9 +64,17 @@ export const pageShieldSettings = defineResource({
     "The zone's original settings are no longer known, so a destroy will keep the current values. An alias would have preserved the original ones.",
   lock: ({ zoneId }) => LOCK.pageShield(zoneId),
 
+  async current({ ctx, olds }) {
+    const { values } = await cachedSettings(ctx, String(olds["zoneId"]));
+    return pickSettings(
+      values,
+      SETTINGS.filter((key) => olds[key] !== undefined),
+    );
+  },
+
   // Fails the preview if the zone doesn't exist, its plan lacks Page Shield, or the token may not read it.
   async live({ ctx, args }) {
-    const current = await ctx.once(`settings of ${args.zoneId}`, () => readZoneSettings(ctx, args.zoneId));
+    const current = await cachedSettings(ctx, args.zoneId);
     // A zone always has settings, so these show the reviewer what a new resource, or a new argument, changes.
     const settings = pickSettings(
       current.values,
@@ -259,6 +267,9 @@ interface ZoneSettings extends Pick<SettingsAnswer, "reportingMember"> {
   readonly values: Values;
   readonly updatedAt: string | undefined;
 }
+
+const cachedSettings = (ctx: Context, zone: string): Promise<ZoneSettings> =>
+  ctx.once(`settings of ${zone}`, () => readZoneSettings(ctx, zone));
 
 async function readZoneSettings(ctx: Context, zone: string): Promise<ZoneSettings> {
   const { settings, reportingMember } = await readSettings(ctx.api, zone);

@@ -8,7 +8,7 @@ import {
   type Report,
   type Section,
 } from "./model";
-import { name, say, someOf, words, type Phrase } from "./phrase";
+import { joined, name, say, someOf, words, type Phrase } from "./phrase";
 import { counted, truncate } from "./values";
 
 /** A report's content in reading order, before it's formatted as Markdown or text. */
@@ -131,7 +131,8 @@ function countsLine({ counts, errors }: Pick<Report, "counts" | "errors">): stri
 const MOST_NAMED = 20;
 
 /**
- * Writes a line for each danger. All replacements share one line, and so do all deletions. Accepted dangers come last.
+ * Writes a line for each danger. All replacements share one line, and so do all deletions, and dangers that the same
+ * sentence tells. Accepted dangers come last.
  */
 export function dangerLines(dangers: readonly JudgedDanger[]): readonly Line[] {
   const isAccepted = ({ verdict }: JudgedDanger): boolean => verdict === "accepted";
@@ -144,9 +145,17 @@ export function dangerLines(dangers: readonly JudgedDanger[]): readonly Line[] {
 function linesOf(dangers: readonly Danger[]): readonly (Line & { readonly kind: string })[] {
   return DANGERS.flatMap((kind): ReturnType<typeof linesOf> => {
     const those = dangers.filter((danger) => danger.kind === kind);
-    if (kind !== "replace" && kind !== "delete")
-      return those.map((danger) => ({ kind, text: say`${resource(danger)}: ${danger.sentence}` }));
-    return those.length === 0 ? [] : [{ kind, text: someOf(those.map(resource), MOST_NAMED) }];
+    if (those.length > 0 && (kind === "replace" || kind === "delete"))
+      return [{ kind, text: someOf(those.map(resource), MOST_NAMED) }];
+    const alike = new Map<string, Danger[]>();
+    for (const each of those) {
+      const text = each.sentence.toString();
+      alike.set(text, [...(alike.get(text) ?? []), each]);
+    }
+    return [...alike.values()].map((each) => ({
+      kind,
+      text: say`${joined(each.map(resource))}: ${each[0]?.sentence ?? words("")}`,
+    }));
   });
 }
 

@@ -128,19 +128,9 @@ const recordedArgs = (olds: JsonObject): OverrideArgs | undefined => args.safePa
 const recordedRule = (olds: JsonObject, found: EntryPoint | undefined): ZoneRule | undefined =>
   findOwnRule(found, { ruleId: adoptedId(olds) ?? "", ruleRef: String(olds["ref"]) });
 
-/** Returns the live rule's arguments as a refresh would record them. Empty if the program declares another ruleset. */
-async function recordedNow(
-  ctx: Context,
-  olds: JsonObject,
-  { ruleset }: OverrideArgs,
-  found: EntryPoint | undefined,
-): Promise<JsonObject> {
-  const before = recordedArgs(olds);
-  const rule = recordedRule(olds, found);
-  if (before === undefined || found === undefined || rule === undefined || !sameJson(before.ruleset, ruleset))
-    return {};
-  const prepared = await prepare(ctx, before, recordedRuleIds(olds));
-  return argumentsOf(before, prepared, found, { rule, from: rule.ref === before.ref ? "own" : "others" });
+/** The account no longer has the recorded ruleset. */
+function unlessUnknown(error: unknown): undefined {
+  if (!(error instanceof UnknownRulesetError)) throw error;
 }
 
 /** The arguments that say in which entry point the rule is. */
@@ -279,6 +269,19 @@ export const managedRulesetOverride = defineResource({
     });
   },
 
+  async current({ ctx, olds }) {
+    const recorded = recordedArgs(olds);
+    if (recorded === undefined) return undefined;
+    const found = await cachedEntryPoint(ctx, entryPointOf(recorded));
+    const rule = recordedRule(olds, found);
+    const prepared = await prepare(ctx, recorded, recordedRuleIds(olds)).catch(unlessUnknown);
+    if (found === undefined || rule === undefined || prepared === undefined) return undefined;
+    return argumentsOf(recorded, prepared, found, {
+      rule,
+      from: rule.ref === recorded.ref ? "own" : "others",
+    });
+  },
+
   async live({ ctx, args, olds }) {
     const { zoneId } = args;
     const recorded = LOCATION.safeParse(olds).data;
@@ -369,7 +372,6 @@ export const managedRulesetOverride = defineResource({
       found: omitAbsent({ ...compared, versions: versions.length === 0 ? undefined : versions }),
       failures: [...problems, ...gone, ...identicalDuplicate(args, other)],
       ...adopts,
-      ...(isNew ? {} : { exists: await recordedNow(ctx, olds, args, found) }),
     };
   },
 

@@ -3,10 +3,10 @@ import type { Changes } from "./changes";
 import { ADOPTED, adoptionLine, pendingAdoption } from "./adopted";
 import { HIDDEN, KEPT } from "./hidden";
 import { failureText, type ResourceType } from "./resource-type";
-import { IMPACT, revisionOf } from "./impact";
+import { IMPACT, OWN_OBJECT, revisionOf } from "./impact";
 import type { Host } from "./host";
 import { checkInputs, type CheckFailure } from "./inputs";
-import type { AboutResource, Args, Findings, Lifecycle, LiveChecks, Rule } from "./lifecycle";
+import type { AboutResource, Args, Context, Findings, Lifecycle, LiveChecks, Rule } from "./lifecycle";
 import { liveFindings } from "./live";
 import { UnmanagedMembers } from "./unmanaged";
 import { namesOfSecrets } from "./secrets";
@@ -47,6 +47,7 @@ export async function check(
   const collected = new Collected();
   const { skipped, unmanaged } = collected;
   const about = { ...resource.about(news), skipped, unmanaged };
+  const ctx = host.context(lifecycle.type, about, host.probe);
   const add = (findings: Findings): void => {
     const { computed = {}, failures: wrong = [], adopts, exists } = findings;
     Object.assign(inputs, pick(computed, resource.computedInputs));
@@ -59,56 +60,55 @@ export async function check(
     inputs[ADOPTED] = adopted;
     host.say.info(adoptionLine(adopts, adopted));
   };
-  const unchanged = sameJson(pick(olds, resource.argKeys), pick(inputs, resource.argKeys));
+  const addAll = async (checks: () => Promise<LiveChecks>): Promise<void> => {
+    for await (const findings of liveFindings(host, checks)) add(findings);
+  };
+  const unchanged = isSameBut([], resource, olds, inputs);
 
   // 2. Rules over several arguments. A rule reads only the arguments it needs, and all of those are known and valid.
   const isQuotable = ({ quotes = [] }: Rule<Args>): boolean => !quotes.some((key) => secrets.includes(key));
-  const rules = (lifecycle.rules ?? []).filter(isQuotable);
-  const { failed, warnings } = byRules(rules, inputs, corrected, valid);
-  problems.push(...failed);
+  const { failed, warnings } = byRules((lifecycle.rules ?? []).filter(isQuotable), inputs, corrected, valid);
+  problems.push(...failed, ...clashes(lifecycle, host, about, { inputs, valid }));
   if (!unchanged) for (const warning of warnings) host.say.warn(warning); // Only in the run that changes the resource.
-  problems.push(...clashes(lifecycle, host, about, { inputs, valid }));
 
   // 3. Checks on this machine.
   const hasUnknownInputs = hasUnknown(omit(inputs, lifecycle.deriveWithout ?? []));
   if (problems.length === 0 && lifecycle.derive !== undefined && !hasUnknownInputs) {
     const args = hasUnknown(inputs) ? (inputs as Args) : resource.args(inputs); // `derive` ignores unknown inputs.
-    const ctx = host.context(lifecycle.type, about, host.probe);
     add(await lifecycle.derive({ ctx, args, olds, given: news }));
   }
 
   // 4. Unchanged: earlier computed inputs still hold. What was found doesn't: it was about another operation.
   const also = lifecycle.compared?.also ?? [];
   const same = unchanged && also.every((key) => isEqual(lifecycle, key, olds, inputs));
-  const isCarried = (key: string): boolean =>
-    isNoRecord(key) && !also.includes(key) && !collected.determined.has(key);
-  const carried = resource.computedInputs.filter(isCarried);
+  const carried = resource.computedInputs.filter(
+    (key) => isNoRecord(key) && !also.includes(key) && !collected.determined.has(key),
+  );
   if (same) Object.assign(inputs, pick(olds, carried));
   // `adopted` stays until the object is replaced.
   const isReplaced = resource.isReplaced(olds, inputs);
   if (!isReplaced) Object.assign(inputs, pick(olds, [ADOPTED]));
-  // 5. Live checks.
+  // 5. Live checks. What an update overwrites doesn't depend on what isn't known yet.
   const unknown = resource.argKeys.filter((key) => hasUnknown(inputs[key]));
+  const isUpdate = !same && !resource.isReplaced(olds, { ...inputs, ...pick(olds, unknown) });
+  if (problems.length === 0 && isUpdate) await addAll(() => ownObject(resource, ctx, olds));
   if (unknown.length > 0) skipped.push(notKnownYet(unknown));
   else if (problems.length === 0) {
     const args = resource.args(inputs);
-    const ctx = host.context(lifecycle.type, about, host.probe);
-    const live = async (): Promise<LiveChecks> =>
-      (await lifecycle.live?.({ ctx, args, olds, inputs: pick(inputs, resource.computedInputs) })) ?? {};
+    const request = { ctx, args, olds, inputs: pick(inputs, resource.computedInputs) };
     if (!same || lifecycle.liveAlways?.(args) === true)
-      for await (const findings of liveFindings(host, live)) add(findings);
+      await addAll(async () => (await lifecycle.live?.(request)) ?? {});
   }
   tellChanges(host, `${lifecycle.type} ${String(about.name)}`, collected.changes);
   // 6. Inputs that only the update will know: at an update, no argument is unknown.
   const isSaved = news[HIDDEN.savedPlan] === true;
-  const isPartial = unknown.length > 0 || (isSaved && skipped.length > 0);
   if (!same) {
-    const later = pendingInputs(resource, inputs, olds, isReplaced);
-    const [was, is] = [olds, inputs].map((bag) => omit(pick(bag, resource.argKeys), unknown));
+    const isPartial = unknown.length > 0 || (isSaved && skipped.length > 0);
     const isOpen = (key: string): boolean =>
       (isSaved && lifecycle.informs?.includes(key) === true) || (isPartial && !(key in inputs));
-    const mayStay = unknown.length > 0 && sameJson(was, is) ? carried.filter((key) => key in olds) : [];
-    for (const key of [...later.filter(isOpen), ...mayStay]) inputs[key] = UNKNOWN;
+    const open = pendingInputs(resource, inputs, olds, isReplaced).filter(isOpen);
+    const mayStay = unknown.length > 0 && isSameBut(unknown, resource, olds, inputs) ? carried : [];
+    for (const key of [...open, ...mayStay.filter((key) => key in olds)]) inputs[key] = UNKNOWN;
   }
   // 7. What was found, for a resource that the update may change: also if it couldn't look whether it will.
   if (!same || collected.hasPendingWork || skipped.length > 0) {
@@ -123,6 +123,17 @@ export async function check(
 
 const isNoRecord = (key: string): boolean => key !== IMPACT;
 
+/** Whether the arguments are the recorded ones, apart from some. */
+function isSameBut(
+  some: readonly string[],
+  { argKeys }: ResourceType,
+  olds: JsonObject,
+  inputs: JsonObject,
+): boolean {
+  const [was, is] = [olds, inputs].map((bag) => omit(pick(bag, argKeys), some));
+  return sameJson(was, is);
+}
+
 /** Lists the computed inputs that a live check may add. */
 function pendingInputs(
   { lifecycle, computedInputs }: ResourceType,
@@ -132,6 +143,12 @@ function pendingInputs(
 ): readonly string[] {
   const own = lifecycle.pending?.({ inputs, olds }) ?? [];
   return computedInputs.includes(ADOPTED) ? [...own, ...pendingAdoption(inputs, isNew)] : own;
+}
+
+/** Looks at the object that an update writes. */
+async function ownObject({ lifecycle }: ResourceType, ctx: Context, olds: JsonObject): Promise<Findings> {
+  const exists = await lifecycle.current?.({ ctx, olds });
+  return exists === undefined ? {} : { exists, seen: [OWN_OBJECT] };
 }
 
 /** Records what the resource declares, and returns failures for what another resource in the program declares as well. */

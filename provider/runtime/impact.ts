@@ -14,6 +14,9 @@ import type { Unmanaged } from "./unmanaged";
 /** The name of the input and of the output that keep the record of the last update. */
 export const IMPACT = "impact";
 
+/** What a check has looked at if it compared the object that an update writes with the recorded one. */
+export const OWN_OBJECT = "ownObject";
+
 /** At most this many names are listed, each shortened. The count and the digest cover all of them. */
 const MOST_NAMES = 20;
 const MOST_CHARACTERS = 100;
@@ -35,7 +38,7 @@ export interface ImpactRecord {
   /** One more than in the resource's previous record, so that an earlier operation's record is recognized. */
   readonly revision: number;
   /**
-   * What the operation looked at: objects to adopt (`existingPolicy`, `existingRule`, `existingJob`,
+   * What the operation looked at: the resource's `ownObject` before an update, objects to adopt (`existingPolicy`, `existingRule`, `existingJob`,
    * `existingTransformer`, `existingNamespace`), a zone's `settings` before the change, what a policy `wouldBlock`, the keys that a `KvEntries`
    * deletes (`ownKeys`), overwrites (`existingKeys`) or prunes (`prunedKeys`). Anything else counts as not seen.
    */

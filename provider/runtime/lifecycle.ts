@@ -107,7 +107,7 @@ export interface Findings {
    * recorded.
    */
   readonly adopts?: Adoption;
-  /** The arguments of the object that an update would write, as a refresh would record them. */
+  /** The object that an update would write, as `current` returns it. */
   readonly exists?: JsonObject;
 }
 
@@ -297,10 +297,15 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
     /** The inputs as the engine sent them, including what isn't an argument. */
     readonly given: JsonObject;
   }): Promise<Findings>;
-  /** 3. Called by check: whether `live` is called in every preview, not only for a new or changed resource. */
+  /**
+   * 3. Called by check before an update, even while an argument is unknown: finds the resource's own object by what's
+   * recorded, and returns its arguments as a refresh would record them. Undefined if nothing identifies it.
+   */
+  current?(request: { readonly ctx: Context; readonly olds: JsonObject }): Promise<JsonObject | undefined>;
+  /** 4. Called by check: whether `live` is called in every preview, not only for a new or changed resource. */
   liveAlways?(args: Args<Shape>): boolean;
   /**
-   * 4. Called by check: live checks, which only read. All arguments are known. An AdoptionError fails the preview. If
+   * 5. Called by check: live checks, which only read. All arguments are known. An AdoptionError fails the preview. If
    * there's no response, the preview warns "live checks skipped". Checks in a list don't stop each other.
    */
   live?(request: {
@@ -311,7 +316,7 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
     readonly inputs: JsonObject;
   }): Promise<LiveChecks>;
   /**
-   * 5. Called by diff, for an existing resource that's still declared. Returns the results of live checks. If it
+   * 6. Called by diff, for an existing resource that's still declared. Returns the results of live checks. If it
    * throws, the preview fails. Only failures and pending work count: the engine passes nothing on. `args` is undefined as long as an argument is unknown.
    */
   review?(request: {
@@ -323,14 +328,14 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
     readonly inputs: JsonObject;
     readonly change: "none" | "update" | "replacement";
   }): Promise<readonly (() => Promise<Findings>)[]>;
-  /** 6. Called by create. `inputs` are the computed inputs of the check. `adopts` becomes the output `adopted`. */
+  /** 7. Called by create. `inputs` are the computed inputs of the check. `adopts` becomes the output `adopted`. */
   create(request: {
     readonly ctx: Context;
     readonly args: Args<Shape>;
     readonly inputs: JsonObject;
   }): Promise<{ readonly id: string; readonly computed: Computed; readonly adopts?: Adoption }>;
   /**
-   * 7. Called by read, in a refresh and an import: returns the current object, in canonical form. Undefined if it no
+   * 8. Called by read, in a refresh and an import: returns the current object, in canonical form. Undefined if it no
    * longer exists.
    */
   read(request: {
@@ -346,7 +351,7 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
     | undefined
   >;
   /**
-   * 8. Called by `get` before its read: returns the resource's ID and, as outputs, what the read needs to know about an
+   * 9. Called by `get` before its read: returns the resource's ID and, as outputs, what the read needs to know about an
    * object that isn't in the state. Undefined if there is no such object.
    */
   existing(request: {
@@ -355,7 +360,7 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
   }): Promise<{ readonly id: string; readonly outputs: JsonObject } | undefined>;
   /** Lists the objects of a zone or account, for the plugin. Unset if each zone has one. */
   list?(request: { readonly ctx: Context; readonly scope: Scope }): Promise<readonly ListedObject[]>;
-  /** 9. Called by update. */
+  /** 10. Called by update. */
   update(request: {
     readonly ctx: Context;
     readonly id: string;
@@ -363,7 +368,7 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
     readonly args: Args<Shape>;
     readonly inputs: JsonObject;
   }): Promise<Computed>;
-  /** 10. Called by delete. */
+  /** 11. Called by delete. */
   delete(request: {
     readonly ctx: Context;
     readonly id: string;

@@ -9,7 +9,7 @@ import {
   list,
   many,
   stepOf,
-  planJson,
+  refreshedJson,
   read,
   recorded,
   shuffled,
@@ -25,9 +25,9 @@ const policy = (name: string, description = name): MadeStep =>
     old: { zoneId: "z", description, action: "allow" },
     new: { zoneId: "z", description, action: "log" },
   });
-const digestOf = (...steps: MadeStep[]): string | undefined => report(planJson(...steps), "json").digest;
+const digestOf = (...steps: MadeStep[]): string | undefined => report(refreshedJson(...steps), "json").digest;
 const sentencesOf = (...steps: MadeStep[]): string[] =>
-  report(planJson(...steps), "json").dangers.map(({ sentence }) => sentence.toString());
+  report(refreshedJson(...steps), "json").dangers.map(({ sentence }) => sentence.toString());
 const under = (urn: string, { oldState }: MadeStep): MadeStep => ({
   op: "delete",
   urn,
@@ -127,7 +127,7 @@ describe("accepting digests", () => {
     );
 
   test("lets all dangers through if the digest covers all of them", () => {
-    const plan = planJson(policy("a"), policy("b"));
+    const plan = refreshedJson(policy("a"), policy("b"));
     expect(verdicts(plan)).toEqual(["unprotect a fails", "unprotect b fails"]);
     expect(verdicts(plan, report(plan, "json").digest ?? "")).toEqual([
       "unprotect a accepted",
@@ -136,7 +136,7 @@ describe("accepting digests", () => {
   });
 
   test("lets only one danger through if the digest covers that one, and the report marks it", () => {
-    const plan = planJson(policy("a"), policy("b"));
+    const plan = refreshedJson(policy("a"), policy("b"));
     const accepted = report(plan, "json").dangers[0]?.digest ?? "";
     expect(verdicts(plan, accepted)).toEqual(["unprotect a accepted", "unprotect b fails"]);
     const { text } = report(plan, "text", { ...DELETES, accepted: new Set([accepted]) });
@@ -148,9 +148,9 @@ describe("accepting digests", () => {
   test("doesn't let through a second danger with the same text", () => {
     const one = deleted("PageShieldSettings", "twin", { zoneId: "z", enabled: false });
     const twin = under(one.urn.replace("::pulumi", "::team:Site$pulumi"), one);
-    const accepted = report(planJson(one), "json").dangers[0]?.digest ?? "";
-    expect(verdicts(planJson(one), accepted)).toEqual(["delete twin accepted"]);
-    expect(verdicts(planJson(one, twin), accepted)).toEqual(["delete twin fails", "delete twin fails"]);
+    const accepted = report(refreshedJson(one), "json").dangers[0]?.digest ?? "";
+    expect(verdicts(refreshedJson(one), accepted)).toEqual(["delete twin accepted"]);
+    expect(verdicts(refreshedJson(one, twin), accepted)).toEqual(["delete twin fails", "delete twin fails"]);
   });
 });
 

@@ -3,7 +3,7 @@ import { report } from "../../provider/report/index";
 import type { JsonObject } from "../../provider/basics/json";
 import { accounts, apiPerTest, zones } from "../support/bench";
 import { Operation, rawSend, UNKNOWN, type Recorded } from "../support/operation";
-import { planJson, created, deleted, stepOf, type MadeStep } from "./plans";
+import { refreshedJson, created, deleted, stepOf, type MadeStep } from "./plans";
 
 /** What a reviewer reads about an existing object that the update adopts. */
 
@@ -15,7 +15,7 @@ async function reported(
   declared: JsonObject,
 ): Promise<{ markdown: string; dangers: string[] }> {
   const { inputs } = await new Operation(api).preview(kind, declared);
-  const plan = planJson(created(kind, "mine", inputs));
+  const plan = refreshedJson(created(kind, "mine", inputs));
   return {
     markdown: report(plan, "markdown").text,
     dangers: report(plan, "json").dangers.map(({ kind, sentence }) => `${kind}: ${sentence.toString()}`),
@@ -62,7 +62,7 @@ test("the report doesn't take an adopted namespace for an empty one: what its en
   const there = created("KvNamespace", "there", (await operation.preview("KvNamespace", namespace)).inputs);
   const pruning = created("KvEntries", "mine", (await operation.preview("KvEntries", entries)).inputs);
   const newState = { ...pruning.newState, propertyDependencies: { namespaceId: [there.urn] } };
-  const { dangers } = report(planJson(there, { ...pruning, newState }), "json");
+  const { dangers } = report(refreshedJson(there, { ...pruning, newState }), "json");
   expect(dangers.map(({ kind, name }) => `${kind} ${name}`)).toEqual(["unseen mine"]);
 });
 
@@ -143,12 +143,12 @@ describe("a resource with another name that takes over the object", () => {
     const next = { ...declared, ...change, adopt: "takeOver" };
     const { inputs } = await new Operation(api).preview(kind, next);
     const written = (...steps: MadeStep[]): string[] =>
-      report(planJson(...steps), "json").dangers.map(
+      report(refreshedJson(...steps), "json").dangers.map(
         (each) => `${each.kind} ${each.name}: ${String(each.sentence)}`,
       );
     const gone = stepOf("delete", kind, "old", { old, outputs, state: { id } });
     expect(written(created(kind, "new", inputs), gone)).toEqual(expected);
-    expect(report(planJson(created(kind, "new", inputs), gone), "markdown").text).toContain(
+    expect(report(refreshedJson(created(kind, "new", inputs), gone), "markdown").text).toContain(
       `\`${kind} new\` adopts the object, so the update doesn't delete it.`,
     );
     // A loop over zones without its first one replaces each resource.
@@ -187,7 +187,7 @@ describe("destroying an adopted deployment", () => {
     let state: Recorded | undefined;
     for (const program of programs)
       state = await new Operation(api).up("ManagedRulesetOverride", { ...base, ...program }, state);
-    const plan = planJson(
+    const plan = refreshedJson(
       deleted("ManagedRulesetOverride", "mine", { ...state?.inputs }, { ...state?.outputs }),
     );
     return report(plan, "json").dangers.map(({ kind, sentence }) => `${kind}: ${sentence.toString()}`);
@@ -227,7 +227,7 @@ test("a new rule's exception is a danger unless the rule goes last, because anot
       ...{ ...base, ref: "own", expression: 'http.host eq "login.example.com"', position },
       exceptions: [{ expression: "true", skip: "this" }],
     });
-    const plan = planJson(created("ManagedRulesetOverride", "own", inputs));
+    const plan = refreshedJson(created("ManagedRulesetOverride", "own", inputs));
     return report(plan, "json").dangers.map(({ sentence }) => sentence.toString());
   };
   expect(await dangers("first")).toEqual([
@@ -247,9 +247,11 @@ test.each<[string, MadeStep[], string]>([
   const old = { zoneId: zones.shop, enabled: true };
   const outputs = { previous: { enabled: false } };
   const gone = stepOf("delete", "PageShieldSettings", "old", { old, outputs });
-  expect(report(planJson(...others, gone), "markdown").text).toContain(
+  expect(report(refreshedJson(...others, gone), "markdown").text).toContain(
     `no longer managed${others.length > 0 ? " by this resource, but" : ";"} ${expected}`,
   );
   const kept = { ...gone, oldState: { ...gone.oldState, retainOnDelete: true } };
-  expect(report(planJson(kept), "markdown").text).toContain("no longer managed; the zone keeps its settings");
+  expect(report(refreshedJson(kept), "markdown").text).toContain(
+    "no longer managed; the zone keeps its settings",
+  );
 });

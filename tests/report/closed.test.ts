@@ -5,7 +5,7 @@ import { omit, omitAbsent, type JsonObject } from "../../provider/basics/json";
 import { HIDDEN } from "../../provider/runtime/hidden";
 import { accounts, apiPerTest, zones } from "../support/bench";
 import { Operation, rawGet, rawSend, UNKNOWN, type Recorded } from "../support/operation";
-import { created, driftIn, planJson, read, stepOf, type MadeStep } from "./plans";
+import { created, driftIn, planJson, read, refreshedJson, stepOf, type MadeStep } from "./plans";
 
 /** Losses that only a comparison with the zone, or with the rest of the plan, shows. */
 
@@ -13,6 +13,14 @@ const api = apiPerTest();
 const ZONE = zones.empty;
 const ACCOUNT = accounts.main;
 const ENTRY_POINT = `/zones/${ZONE}/rulesets/phases/http_request_firewall_managed/entrypoint`;
+
+const POLICY = { description: "p", action: "log", expression: "true", value: "script-src 'self'" };
+const JOB = {
+  name: "one",
+  dataset: "http_requests",
+  destinationConf: "https://logs.example.com/in",
+  outputOptions: { fieldNames: ["RayID"] },
+};
 
 const dangersOf = (...steps: MadeStep[]): string[] =>
   report(planJson(...steps), "json").dangers.map(
@@ -37,6 +45,11 @@ async function changing(
 
 const REPLACE = { op: "replace" };
 const OFF = { config: { "edgeguard:liveChecks": "false" } };
+
+const UNCOMPARED =
+  "unseen one: may take back what someone changed manually: it wasn't compared with what exists";
+const UNREFRESHED =
+  "unseen gone: may lose what someone changed manually: a preview compares what it deletes only with --refresh";
 
 /** A plan doesn't show a secret. */
 function hiding(name: string, step: MadeStep, bag = "inputs"): MadeStep {
@@ -71,6 +84,7 @@ describe("Page Shield settings", () => {
       OFF,
     );
     expect(dangersOf(blind)).toEqual([
+      UNCOMPARED,
       "unseen one: may turn off useConnectionUrlPath: the zone's settings weren't read",
     ]);
   });
@@ -332,6 +346,95 @@ describe("an update of something else takes back what someone made stronger:", (
   });
 });
 
+describe("what someone changed in an object", () => {
+  const TRANSFORMER = { accountId: ACCOUNT, name: "t", code: "SELECT RayID FROM http_requests" };
+  const RULE = { zoneId: ZONE, accountId: ACCOUNT, ref: "own", ruleset: { id: managedRulesets.managed } };
+  const CASES: readonly [string, JsonObject, JsonObject, string, JsonObject][] = [
+    [
+      "PageShieldPolicy",
+      { ...POLICY, zoneId: ZONE },
+      { description: "new" },
+      `/zones/${ZONE}/page_shield/policies`,
+      { ...POLICY, description: "renamed", enabled: true, action: "allow" },
+    ],
+    [
+      "LogpushJob",
+      { ...JOB, zoneId: ZONE },
+      { maxUploadIntervalSeconds: 60 },
+      `/zones/${ZONE}/logpush/jobs`,
+      { name: "renamed", output_options: { field_names: ["RayID", "ClientIP"] } },
+    ],
+    [
+      "LogpushTransformer",
+      TRANSFORMER,
+      { description: "new" },
+      `/accounts/${ACCOUNT}/logpush/transformers`,
+      { name: "renamed", code: "SELECT ClientIP, RayID FROM http_requests" },
+    ],
+  ];
+  test.each(CASES)(
+    "%s isn't known if they renamed it, too, unless the plan is refreshed",
+    async (type, args, change, path, edit) => {
+      const recorded = await new Operation(api).up(type, args);
+      await rawSend(api, "PUT", `${path}/${recorded.id.replace(/^.*\//, "")}`, edit);
+      const step = await changing(type, recorded, { ...args, ...change });
+      expect(dangersOf(step)).toEqual([UNCOMPARED]);
+      expect(report(refreshedJson(step), "json").dangers).toEqual([]);
+    },
+  );
+
+  test.each<[string, JsonObject, JsonObject]>([
+    ["PageShieldSettings", { zoneId: zones.shop, enabled: true }, { useReportingEndpoint: true }],
+    ...CASES.map(([type, args, change]): [string, JsonObject, JsonObject] => [type, args, change]),
+    ["ManagedRulesetOverride", RULE, { description: "new" }],
+  ])("%s is unseen without live checks, and nothing is if nobody changed it", async (type, args, change) => {
+    const recorded = await new Operation(api).up(type, args);
+    expect(dangersOf(await changing(type, recorded, { ...args, ...change }))).toEqual([]);
+    expect(dangersOf(await changing(type, recorded, { ...args, ...change }, OFF))).toContain(UNCOMPARED);
+  });
+
+  test("is compared while another argument isn't known yet", async () => {
+    const policy = { ...POLICY, zoneId: ZONE };
+    const recorded = await new Operation(api).up("PageShieldPolicy", policy);
+    const put = { ...POLICY, enabled: true, action: "allow" };
+    await rawSend(api, "PUT", `/zones/${ZONE}/page_shield/policies/${recorded.id}`, put);
+    const step = await changing("PageShieldPolicy", recorded, { ...policy, description: UNKNOWN });
+    expect(dangersOf(step)).toEqual([
+      expect.stringMatching(
+        /no longer blocks anything, only reports: allow → log; accepting .* description$/,
+      ),
+    ]);
+  });
+
+  test("isn't known if the token may not list jobs", async () => {
+    const job = { ...JOB, zoneId: ZONE };
+    const recorded = await new Operation(api).up("LogpushJob", job);
+    api.fault({ kind: "status", status: 403, match: { method: "GET", path: "/logpush/jobs$" }, times: 9 });
+    const step = await changing("LogpushJob", recorded, { ...job, maxUploadIntervalSeconds: 60 });
+    expect(dangersOf(step)).toEqual([UNCOMPARED]);
+  });
+
+  test("that's deleted or replaced is unseen, unless the plan is refreshed or the object stays", async () => {
+    const off = { ...POLICY, zoneId: ZONE, enabled: false };
+    const { inputs: old, outputs } = await new Operation(api).up("PageShieldPolicy", off);
+    const gone = stepOf("delete", "PageShieldPolicy", "gone", { old, outputs });
+    expect(dangersOf(gone)).toEqual([UNREFRESHED, "delete gone: is deleted"]);
+    expect(report(refreshedJson(gone), "json").dangers.map(({ kind }) => kind)).toEqual(["delete"]);
+    const moved = stepOf("replace", "PageShieldPolicy", "gone", { old, outputs, new: old });
+    expect(dangersOf(moved)).toContain(UNREFRESHED);
+    const kept = stepOf("delete", "PageShieldPolicy", "gone", {
+      old,
+      outputs,
+      state: { retainOnDelete: true },
+    });
+    expect(dangersOf(kept)).toEqual([]);
+    const settings = { zoneId: ZONE, enabled: false, onDestroy: "keep" };
+    expect(dangersOf(stepOf("delete", "PageShieldSettings", "gone", { old: settings }))).toEqual([
+      "delete gone: is deleted",
+    ]);
+  });
+});
+
 test("a policy whose `enabled` is secret may no longer report", async () => {
   const policy = {
     zoneId: ZONE,
@@ -357,14 +460,6 @@ test("a migration to a target that the plan hides, or that isn't known yet, can'
     expect(dangersOf(step)).toEqual([expect.stringMatching(/^irreversible one: .*can't undo it/)]);
 });
 
-const POLICY = { description: "p", action: "log", expression: "true", value: "script-src 'self'" };
-const JOB = {
-  name: "one",
-  dataset: "http_requests",
-  destinationConf: "https://logs.example.com/in",
-  outputOptions: { fieldNames: ["RayID"] },
-};
-
 test.each<[string, JsonObject]>([
   ["PageShieldPolicy", POLICY],
   ["LogpushJob", JOB],
@@ -374,14 +469,15 @@ test.each<[string, JsonObject]>([
     const { inputs, outputs } = await new Operation(api).up(type, { ...declared, zoneId: ZONE });
     const gone = stepOf("delete", type, "gone", { old: inputs, outputs });
     const left = stepOf("same", type, "left", { old: inputs, outputs, new: inputs });
-    expect(dangersOf(gone, left)).toEqual(["delete gone: is deleted"]);
+    expect(dangersOf(gone, left)).toEqual([UNREFRESHED, "delete gone: is deleted"]);
     const lost = expect.stringMatching(/^unprotect gone: /) as string;
     expect(dangersOf(hiding("zoneId", gone), hiding("zoneId", left))).toEqual([
       lost,
+      UNREFRESHED,
       "delete gone: is deleted",
     ]);
     const moved = stepOf("replace", type, "gone", { old: inputs, outputs, new: inputs });
-    expect(dangersOf(hiding("zoneId", moved))).toEqual([lost, "replace gone: is replaced"]);
+    expect(dangersOf(hiding("zoneId", moved))).toEqual([lost, UNREFRESHED, "replace gone: is replaced"]);
   },
 );
 

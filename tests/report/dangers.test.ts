@@ -8,7 +8,7 @@ import {
   found,
   list,
   many,
-  planJson,
+  refreshedJson,
   stepOf,
   type MadeStep,
   created,
@@ -22,9 +22,9 @@ const ZONE = "5a0c1e7f3b2d4968a7e1c0f2d3b4a501";
 const OTHER = "5a0c1e7f3b2d4968a7e1c0f2d3b4a502";
 
 const dangersOf = (...steps: MadeStep[]): string[] =>
-  report(planJson(...steps), "json").dangers.map(({ kind, name }) => `${kind} ${name}`);
+  report(refreshedJson(...steps), "json").dangers.map(({ kind, name }) => `${kind} ${name}`);
 const sentences = (kind: DangerKind, ...steps: MadeStep[]): string[] =>
-  report(planJson(...steps), "json")
+  report(refreshedJson(...steps), "json")
     .dangers.filter((danger) => danger.kind === kind)
     .map(({ sentence }) => sentence.toString());
 
@@ -130,7 +130,7 @@ describe("an update to a place that only the update knows", () => {
       newState: { ...step.newState, inputs: { ...PLACES["KvEntries"], namespaceId: UNKNOWN, ...changes } },
     };
     expect(sentences("removes", SOURCE, next)).toEqual(["all 40 keys that it wrote may be deleted"]);
-    expect(report(planJson(SOURCE, next), "markdown").text).toContain("<b>it</b>: 40 keys");
+    expect(report(refreshedJson(SOURCE, next), "markdown").text).toContain("<b>it</b>: 40 keys");
   });
 });
 
@@ -189,8 +189,10 @@ describe("dangers of renaming a Page Shield resource:", () => {
   test("the report on a rename doesn't claim that settings are restored", () => {
     const renamed = created("PageShieldSettings", "new", settings);
     const deleted = stepOf("delete", "PageShieldSettings", "old", { old: settings, ...before });
-    expect(report(planJson(deleted), "markdown").text).toContain("| setting | before | after |");
-    expect(report(planJson(deleted, renamed), "markdown").text).not.toContain("| setting | before | after |");
+    expect(report(refreshedJson(deleted), "markdown").text).toContain("| setting | before | after |");
+    expect(report(refreshedJson(deleted, renamed), "markdown").text).not.toContain(
+      "| setting | before | after |",
+    );
   });
 });
 
@@ -206,7 +208,8 @@ describe("the section on a Logpush job", () => {
     ...sides,
   });
   const change = (old: Record<string, unknown>, next: Record<string, unknown>): string =>
-    report(planJson(stepOf("update", "LogpushJob", "j", { old: job(old), new: job(next) })), "markdown").text;
+    report(refreshedJson(stepOf("update", "LogpushJob", "j", { old: job(old), new: job(next) })), "markdown")
+      .text;
 
   test("shows which of two groups in the filter loses a condition", () => {
     const text = change({ filter: filter(["A", "X"], ["B", "X"]) }, { filter: filter(["A", "X"], ["B"]) });
@@ -363,7 +366,7 @@ describe("a Logpush job's destination", () => {
         old: job(HERE),
         new: job(HERE, { destinationMoved }),
       });
-      return report(planJson(step), "json").digest;
+      return report(refreshedJson(step), "json").digest;
     };
     expect(digest("0123")).not.toEqual(digest("4567"));
   });
@@ -656,7 +659,7 @@ test("the report says that a policy's directives aren't known, instead of showin
   const policy = { zoneId: ZONE, description: "www", action: "log", value: "script-src 'self'" };
   const text = (value: unknown): string =>
     report(
-      planJson(stepOf("update", "PageShieldPolicy", "p", { old: policy, new: { ...policy, value } })),
+      refreshedJson(stepOf("update", "PageShieldPolicy", "p", { old: policy, new: { ...policy, value } })),
       "markdown",
     ).text;
   for (const value of [UNKNOWN, { scriptSrc: ["'self'", UNKNOWN] }]) {
@@ -777,14 +780,14 @@ describe("the report on Page Shield", () => {
     const old = { ...settings, useConnectionUrlPath: true };
     const outputs = { previous: { enabled: true, useConnectionUrlPath: false } };
     const destroyed = report(
-      planJson(stepOf("delete", "PageShieldSettings", "s", { old, outputs })),
+      refreshedJson(stepOf("delete", "PageShieldSettings", "s", { old, outputs })),
       "markdown",
     ).text;
     expect(destroyed).toContain(
       "| setting | before | after |\n| --- | --- | --- |\n| `useConnectionUrlPath` | `true` | `false` |",
     );
     const less = report(
-      planJson(stepOf("update", "PageShieldSettings", "s", { old, new: settings, outputs })),
+      refreshedJson(stepOf("update", "PageShieldSettings", "s", { old, new: settings, outputs })),
       "markdown",
     ).text;
     expect(less).toContain("| `useConnectionUrlPath` | `true` | back to `false` |");
@@ -958,7 +961,7 @@ describe("the report on KV entries", () => {
     });
   const changes = (added: string[], changed: string[], removed: string[]): object =>
     found({ added: list(...added), changed: list(...changed), removed: list(...removed) });
-  const reportOn = (...steps: MadeStep[]): string => report(planJson(...steps), "markdown").text;
+  const reportOn = (...steps: MadeStep[]): string => report(refreshedJson(...steps), "markdown").text;
 
   test("shows which keys change, even if keys were both added and deleted", () => {
     expect(reportOn(of("one", 9, changes(["a"], [], ["b", "c", "d"])))).toContain(
@@ -1006,7 +1009,7 @@ describe("the report on KV entries", () => {
       old: { namespaceId: NAMESPACE, keys: before },
       new: { namespaceId: NAMESPACE, keys: after, ...more },
     });
-    const plan = planJson(step);
+    const plan = refreshedJson(step);
     const said = report(plan, "json").dangers.map(({ kind, sentence }) => `${kind} ${sentence.toString()}`);
     expect(said).toEqual(dangers.map((sentence) => `removes ${sentence}`));
     expect(report(plan, "json", { keys: 1000 }).dangers).toEqual([]);
@@ -1034,7 +1037,7 @@ describe("the report on KV entries", () => {
       old: { namespaceId: NAMESPACE, keys: 1 },
       new: { namespaceId: NAMESPACE, keys: 0, ...changes([], [], ["a"]) },
     });
-    const [danger] = report(planJson(step), "json", { keys: 1 }).dangers;
+    const [danger] = report(refreshedJson(step), "json", { keys: 1 }).dangers;
     expect(danger?.sentence.toString()).toBe("the only key that it wrote is deleted");
   });
 
@@ -1076,7 +1079,7 @@ describe("the report on KV entries", () => {
     "shows the pruned keys of a resource with the name %j",
     (name) => {
       const step = of(name, 5, { prune: { prefix: "a/" }, ...found({ prunes: list("a/x") }) });
-      const { dangers } = report(planJson(step), "json");
+      const { dangers } = report(refreshedJson(step), "json");
       expect(dangers.map(({ kind, sentence }) => `${kind}: ${sentence.toString()}`)).toEqual([
         `irreversible: 1 key that others wrote under a/ will be deleted: a/x`,
       ]);
@@ -1099,7 +1102,7 @@ describe("the report on KV entries", () => {
       const { inputs } = await operation.preview("KvEntries", changed, recorded);
       const { inputs: old, outputs } = recorded;
       const step = stepOf("update", "KvEntries", "own", { old, outputs, new: inputs });
-      const { dangers, text } = report(planJson(step), "markdown");
+      const { dangers, text } = report(refreshedJson(step), "markdown");
       expect(text).toContain(
         "<b>own</b>: +2 ~1 -1 (<code>+config/c</code>, <code>+config/d</code>, <code>~config/a</code>, <code>-plain/b</code>)",
       );
@@ -1320,7 +1323,7 @@ describe("the report on a migration", () => {
 
   test("shows an unknown state, but not in the diagram", () => {
     const { text } = report(
-      planJson(step("finished", "start", assessed("--> evil", 'state "--> evil"'))),
+      refreshedJson(step("finished", "start", assessed("--> evil", 'state "--> evil"'))),
       "markdown",
     );
     expect(/```mermaid[^`]*```/.exec(text)?.[0]).not.toMatch(/evil|now\)|next\)/);

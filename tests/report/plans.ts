@@ -121,6 +121,16 @@ export const many = (count: number, prefix = "key/"): string[] =>
 
 export const planJson = (...steps: readonly MadeStep[]): string => JSON.stringify({ steps });
 
+/** A plan made with `--refresh`, which found everything as recorded. */
+export function refreshedJson(...steps: readonly MadeStep[]): string {
+  const found = new Map(
+    steps.flatMap(({ urn, oldState }) =>
+      oldState === undefined ? [] : [[urn, { op: "refresh", urn, oldState, newState: oldState }] as const],
+    ),
+  );
+  return planJson(...found.values(), ...steps);
+}
+
 export const diagnostic = (message: string, severity = "info"): JsonObject => ({
   message: `${message}\n\n`,
   severity,

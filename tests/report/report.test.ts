@@ -379,6 +379,7 @@ test("a plan with --refresh has the steps of resources that an alias renames, an
   const gone = stepOf("delete", "PageShieldPolicy", "other", { old: policy });
   expect(report(planJson(refresh, gone), "json").dangers.map(lost)).toEqual([
     "unprotect other",
+    "unseen other",
     "delete other",
   ]);
 });

@@ -2,7 +2,7 @@ import { managedRulesets, startLocalApi, type LocalApi } from "edgeguard-local";
 import { report } from "../../provider/report/index";
 import type { JsonObject } from "../../provider/basics/json";
 import { Operation } from "../support/operation";
-import { stepOf, planJson, type MadeStep, created, deleted } from "./plans";
+import { stepOf, refreshedJson, type MadeStep, created, deleted } from "./plans";
 
 /** What a reviewer reads about rules that the program names in other words than their IDs. */
 
@@ -11,7 +11,7 @@ const { owasp } = managedRulesets;
 const RULE = "0123456789abcdef0123456789abcdef";
 
 const dangersOf = (step: MadeStep): string[] =>
-  report(planJson(step), "json").dangers.map(({ sentence }) => sentence.toString());
+  report(refreshedJson(step), "json").dangers.map(({ sentence }) => sentence.toString());
 
 describe("the report on a plan with live checks", () => {
   let api: LocalApi;
@@ -30,7 +30,7 @@ describe("the report on a plan with live checks", () => {
 
   test("shows once which rule each name stands for", async () => {
     const { inputs } = await new Operation(api).preview(TYPE, named());
-    const markdown = report(planJson(created(TYPE, "waf", inputs)), "markdown").text;
+    const markdown = report(refreshedJson(created(TYPE, "waf", inputs)), "markdown").text;
     expect(markdown).toContain("Rules by name:");
     expect(markdown).toMatch(
       /"920272" is rule [0-9a-f]{32} \("920272: Protocol enforcement in arguments"\): score, on by default/,
@@ -39,7 +39,7 @@ describe("the report on a plan with live checks", () => {
     expect(markdown).not.toContain("ruleIds");
     const changed = { ...inputs, description: "mine" };
     const later = report(
-      planJson(stepOf("update", TYPE, "waf", { old: inputs, new: changed })),
+      refreshedJson(stepOf("update", TYPE, "waf", { old: inputs, new: changed })),
       "markdown",
     ).text;
     expect(later).not.toContain("Rules by name:");
@@ -103,7 +103,7 @@ describe("a name that now stands for another rule", () => {
     ruleIds: { [owasp]: { "920272": id } },
   });
   const renamed = (old: JsonObject, next: JsonObject): string[] =>
-    report(planJson(created(TYPE, "renamed", next), deleted(TYPE, "waf", old)), "json").dangers.map(
+    report(refreshedJson(created(TYPE, "renamed", next), deleted(TYPE, "waf", old)), "json").dangers.map(
       ({ sentence }) => sentence.toString(),
     );
 

@@ -36,10 +36,9 @@ test("a report on several stacks adds up counts, names each resource's stack, an
   expect(text).toMatch(
     /^edgeguard: edge\/all stacks\n\n2 to update, 1 unchanged\n\nNote: blog, shop: Some live checks were skipped.*offline/,
   );
-  expect(text.match(/^ {2}- unprotect: PageShieldSettings settings \(\w+\)/gm)).toEqual([
-    "  - unprotect: PageShieldSettings settings (blog)",
-    "  - unprotect: PageShieldSettings settings (shop)",
-  ]);
+  expect(text).toContain(
+    "  - unprotect: PageShieldSettings settings (blog), PageShieldSettings settings (shop): ",
+  );
   expect(text.match(/mind the gap/g)).toHaveLength(1);
   expect(text).toContain("~ PageShieldSettings settings (shop)");
 });

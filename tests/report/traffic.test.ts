@@ -1,6 +1,6 @@
 import { report } from "../../provider/report";
 import type { Traffic } from "../../provider/rulesets/impact";
-import { found, planJson, stepOf, type MadeStep } from "./plans";
+import { found, refreshedJson, stepOf, type MadeStep } from "./plans";
 
 /** What the gate says about requests that a change of managed rules would have stopped. */
 
@@ -29,7 +29,7 @@ const logged = (events: number) => ({ changes: [{ from: "log", to: "block", even
 
 function judged(step: MadeStep, traffic: number | undefined, accepted: readonly string[] = []) {
   const options = { failOn: ["traffic", "unseen"], traffic, accepted: new Set(accepted) } as const;
-  const written = report(planJson(step), "json", options);
+  const written = report(refreshedJson(step), "json", options);
   return { ...written, kinds: written.dangers.map(({ kind, verdict }) => `${kind} ${verdict}`) };
 }
 

@@ -3,6 +3,7 @@ import { SEEN as LOGPUSH } from "../../logpush/impact";
 import { SEEN as PAGE_SHIELD } from "../../page-shield/impact";
 import { SEEN as RULESETS } from "../../rulesets/impact";
 import { hasUnknown } from "../../runtime/engine-values";
+import { OWN_OBJECT } from "../../runtime/impact";
 import { newsOf, UNMANAGED } from "../../runtime/unmanaged";
 import { ownMember, sameJson } from "../../basics/json";
 import { joined, say, value, words, type Phrase } from "../phrase";
@@ -14,6 +15,8 @@ import {
   isReplaced,
   losesObject,
   NOTHING,
+  oncePerPlan,
+  successor,
   viewOf,
   type StepView,
 } from "../sections/section";
@@ -31,9 +34,19 @@ interface Risk {
   loses(all: StepView): Phrase | undefined;
 }
 
+/** An update that writes an object which someone may have changed since it was recorded. */
+const OVERWRITES: Risk = {
+  seen: OWN_OBJECT,
+  loses: (all) =>
+    all.step.op !== "update" || isReplaced(all) || isRefreshed(all)
+      ? undefined
+      : words("may take back what someone changed manually: it wasn't compared with what exists"),
+};
+
 /** What a preview has to look at, by class. Whatever isn't among what it has seen may be lost. */
 export const RISKS: Readonly<Record<string, readonly Risk[]>> = {
   PageShieldSettings: [
+    OVERWRITES,
     {
       seen: PAGE_SHIELD.settings,
       loses: (all) => {
@@ -50,6 +63,7 @@ export const RISKS: Readonly<Record<string, readonly Risk[]>> = {
     },
   ],
   PageShieldPolicy: [
+    OVERWRITES,
     takesOver(PAGE_SHIELD.existingPolicy, "policy"),
     {
       seen: PAGE_SHIELD.wouldBlock,
@@ -65,9 +79,9 @@ export const RISKS: Readonly<Record<string, readonly Risk[]>> = {
       },
     },
   ],
-  ManagedRulesetOverride: [takesOver(RULESETS.existingRule, "rule")],
-  LogpushJob: [takesOver(LOGPUSH.existingJob, "job")],
-  LogpushTransformer: [takesOver(LOGPUSH.existingTransformer, "transformer")],
+  ManagedRulesetOverride: [OVERWRITES, takesOver(RULESETS.existingRule, "rule")],
+  LogpushJob: [OVERWRITES, takesOver(LOGPUSH.existingJob, "job")],
+  LogpushTransformer: [OVERWRITES, takesOver(LOGPUSH.existingTransformer, "transformer")],
   KvEntries: [
     {
       seen: KV.prunedKeys,
@@ -103,13 +117,10 @@ export const RISKS: Readonly<Record<string, readonly Risk[]>> = {
 export const unseen: Judge = (all) => {
   const { step, old, impact, plan } = all;
   if (step.op === "import" || (step.op === "same" && impact.skipped.length === 0)) return [];
-  if (isDeleted(step) || isReplaced(all)) {
-    const isCounted = step.kind !== "KvEntries" || asNumber(old.inputs["keys"]) !== undefined;
-    if (losesObject(all) && !isCounted)
-      return [["unseen", words("may delete keys that it wrote: the state doesn't say how many")]];
-  }
+  const lost = losesObject(all) ? lossOf(all) : undefined;
+  if (lost !== undefined) return [["unseen", words(lost)]];
   if (isDeleted(step)) return [];
-  const { recorded = old } = plan.refreshed?.find((each) => each.step.urn === step.oldUrn) ?? {};
+  const { recorded = old } = refreshes(plan).get(step.oldUrn) ?? {};
   const found = impact.unmanaged ?? old.outputs[UNMANAGED];
   const news = step.op === "update" ? newsOf(recorded.outputs[UNMANAGED], found) : undefined;
   const changed =
@@ -123,6 +134,27 @@ export const unseen: Judge = (all) => {
   const undone = "may take back what an interrupted update changed: nobody knows how far it came";
   return [...changed, ...risks, ...(isInterrupted ? [["unseen", words(undone)] as const] : [])];
 };
+
+/** Says what a delete or replacement may lose, of which the state says nothing. */
+function lossOf(all: StepView): string | undefined {
+  const { step, old } = all;
+  if (step.kind === "KvEntries" && asNumber(old.inputs["keys"]) === undefined)
+    return "may delete keys that it wrote: the state doesn't say how many";
+  const risks = ownMember(RISKS, step.kind ?? "") ?? [];
+  const heir = step.kind === "PageShieldSettings" ? successor(all, ["zoneId"]) : undefined;
+  const stays = heir !== undefined || old.inputs["onDestroy"] === "keep";
+  const isCompared = stays || !risks.includes(OVERWRITES) || isRefreshed(all);
+  return isCompared
+    ? undefined
+    : "may lose what someone changed manually: a preview compares what it deletes only with --refresh";
+}
+
+const refreshes = oncePerPlan(
+  ({ refreshed = [] }) => new Map(refreshed.map((each) => [each.step.urn, each])),
+);
+
+/** Whether the recorded side is what exists, because the plan was made with `--refresh`. */
+const isRefreshed = ({ step, plan }: StepView): boolean => refreshes(plan).has(step.oldUrn);
 
 /** A create that takes over whatever object exists. */
 function takesOver(seen: string, what: string): Risk {
