@@ -26,6 +26,7 @@ import {
   RESOURCES,
   UNKNOWN,
   unlessSkipped,
+  withoutBookkeeping,
   type ConfigGetter,
   type Facts,
   type HostOptions,
@@ -146,7 +147,7 @@ export class Provider {
     const secrets = secretNames(facts, { ...olds, ...news });
     const { DIFF_SOME, DIFF_NONE } = rpc.DiffResponse.DiffChanges;
     const response = changes
-      ? detailedDiff(shown, olds, news, { secrets, replaces })
+      ? detailedDiff(shown, withoutBookkeeping(olds), withoutBookkeeping(news), { secrets, replaces })
       : new rpc.DiffResponse();
     return response
       .setReplacesList(replaces)

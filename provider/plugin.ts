@@ -10,6 +10,7 @@ export { Host, type HostOptions } from "./runtime/host";
 export { propertyPath, isJsonObject, omit, ownMember, pick, sameJson, type JsonObject } from "./basics/json";
 export { Lifeline } from "./runtime/lifeline";
 export { unlessSkipped } from "./runtime/lookup";
+export { withoutBookkeeping } from "./runtime/impact";
 export { listObjects } from "./runtime/listed";
 export { openRecord } from "./runtime/operation-record";
 export { argumentProblem } from "./runtime/provider";

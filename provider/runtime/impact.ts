@@ -1,7 +1,7 @@
 import { createHash, createHmac } from "node:crypto";
 import { z } from "zod";
 import { members } from "../basics/published";
-import { canonicalJson, isJsonObject, type JsonObject } from "../basics/json";
+import { canonicalJson, isJsonObject, omit, type JsonObject } from "../basics/json";
 import { compareText, truncate } from "../basics/words";
 import type { Changes } from "./changes";
 import type { Unmanaged } from "./unmanaged";
@@ -92,6 +92,14 @@ export function readRecord(bag: JsonObject | undefined, shape: RecordShape = {})
   const common = base.safeParse(given);
   const members = z.object(shape).safeParse(given);
   return common.success && members.success ? { ...common.data, members: members.data } : undefined;
+}
+
+/** Leaves out of a bag's record what only programs read. */
+export function withoutBookkeeping(bag: JsonObject): JsonObject {
+  const { [IMPACT]: record, ...others } = bag;
+  if (!isJsonObject(record)) return bag;
+  const shown = omit(record, ["operation", "revision", "seen", "known"]);
+  return Object.keys(shown).length === 0 ? others : { ...others, [IMPACT]: shown };
 }
 
 export const LISTED = {

@@ -85,6 +85,9 @@ interface Job {
   readonly destination_conf: string;
 }
 
+const UNREFRESHED =
+  "unseen: may lose what someone changed manually: a preview compares what it deletes only with --refresh";
+
 describe.each(surfaces())("on $name, the gate names it if", (surface) => {
   const api = apiPerFile();
   let plan: WrittenReport;
@@ -155,10 +158,12 @@ describe.each(surfaces())("on $name, the gate names it if", (surface) => {
     expect([before.jobs.has("security"), after.jobs.has("security")]).toEqual([true, false]);
     expect(failing("security")).toEqual([
       "unprotect: the Logpush job is deleted: firewall_events is no longer pushed to https://siem.shop.example/security",
+      UNREFRESHED,
     ]);
     expect(after.jobs.get("swapped")?.dataset).toBe("http_requests");
     expect(failing("swapped")).toEqual([
       "unprotect: the Logpush job is deleted: firewall_events is no longer pushed to https://swap.shop.example",
+      UNREFRESHED,
     ]);
   });
 

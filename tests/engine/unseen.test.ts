@@ -1,6 +1,7 @@
 import { apiPerTest } from "../support/bench";
 import { report } from "../../provider/report";
 import type { Project } from "../support/engine";
+import { rawGet, rawSend } from "../support/operation";
 import { TOKEN } from "../support/scenario";
 import { surfaces } from "../support/surfaces";
 
@@ -8,7 +9,7 @@ import { surfaces } from "../support/surfaces";
 
 const PROGRAM = `
 import * as pulumi from "@pulumi/pulumi";
-import { KvEntries, KvNamespace } from "pulumi-edgeguard";
+import { KvEntries, KvNamespace, PageShieldPolicy } from "pulumi-edgeguard";
 const { accountId, existing } = new pulumi.Config().requireObject<Record<string, string>>("ids");
 DECLARED
 `;
@@ -46,9 +47,9 @@ describe.each(surfaces())("on $name", (surface) => {
   afterEach(() => project.remove());
 
   /** The kinds of danger in the plan of a program. */
-  async function dangersOf(declared: string): Promise<string[]> {
+  async function dangersOf(declared: string, ...options: string[]): Promise<string[]> {
     project.write(PROGRAM.replace("DECLARED", declared));
-    const { stdout } = await project.run("preview", "--json", "--show-sames");
+    const { stdout } = await project.run("preview", "--json", "--show-sames", ...options);
     const plan = report(stdout, "json", { failOn: ["irreversible", "unprotect", "removes", "unseen"] });
     return plan.dangers.map(({ kind, name }) => `${kind} ${name}`);
   }
@@ -60,6 +61,27 @@ describe.each(surfaces())("on $name", (surface) => {
     expect(await dangersOf(PRUNES)).toEqual(["unseen own"]);
     expect(await dangersOf(TAKES_OVER)).toEqual(["unseen own"]);
     expect(await dangersOf(PLAIN)).toEqual([]);
+  });
+
+  it("what someone made stronger and renamed is unseen, and a preview with --refresh names it", async () => {
+    const zoneId = api.zones.shop;
+    const policy = (description: string): string =>
+      `new PageShieldPolicy("own", ${JSON.stringify({ zoneId, description, action: "log", expression: "true", value: "script-src 'self'" })});`;
+    project.write(PROGRAM.replace("DECLARED", policy("old")));
+    await project.ok("up", "--yes");
+    const path = `/zones/${zoneId}/page_shield/policies`;
+    const { result } = await rawGet(api, path);
+    const { id, ...own } =
+      (result as { id: string; description: string }[]).find((p) => p.description === "old") ?? {};
+    const edit = (change: object): Promise<unknown> =>
+      rawSend(api, "PUT", `${path}/${id}`, { ...own, ...change });
+    await edit({ action: "allow" });
+    expect(await dangersOf(policy("new"))).toEqual(["unprotect own"]);
+    await edit({ action: "allow", description: "by hand" });
+    expect(await dangersOf(policy("new"))).toEqual(["unseen own"]);
+    expect(await dangersOf(policy("new"), "--refresh")).toEqual(["unprotect own"]);
+    expect(await dangersOf("")).toEqual(["unprotect own", "unseen own", "delete own"]);
+    expect(await dangersOf("", "--refresh")).toEqual(["unprotect own", "delete own"]);
   });
 
   it("keys are unseen while the API doesn't respond", async () => {

@@ -176,14 +176,22 @@ describeOnCli("resource options of the provider plugin", (cli) => {
   });
 
   test("`pulumi do … list` prints the IDs of existing objects, without a program", async () => {
-    project.env = { ...project.env, EDGEGUARD_BASE_URL: api.url, CLOUDFLARE_ACCOUNT_ID: api.accounts.main };
+    // The command sets what the schema has defaults for, so the environment doesn't.
+    project.env = { ...project.env, CLOUDFLARE_ACCOUNT_ID: api.accounts.main };
+    const settings = ["--edgeguard:base-url", api.url];
     const made = await rawSend(api, "POST", `/zones/${api.zones.empty}/logpush/jobs`, {
       ...{ name: "all", dataset: "http_requests", destination_conf: "https://logs.example.com/in" },
     });
     const { id } = made.result as { id: number };
     const list = async (type: string, ...flags: readonly string[]): Promise<unknown> => {
       const command = ["do", "--package", join(PLUGIN, "pulumi-resource-edgeguard")];
-      const { stdout } = await project.ok(...command, `edgeguard:index:${type}`, "list", ...flags);
+      const { stdout } = await project.ok(
+        ...command,
+        `edgeguard:index:${type}`,
+        ...settings,
+        "list",
+        ...flags,
+      );
       return JSON.parse(stdout) as unknown;
     };
     expect(await list("LogpushJob", "--zone-id", api.zones.empty)).toEqual([
