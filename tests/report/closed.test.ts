@@ -406,6 +406,13 @@ describe("what someone changed in an object", () => {
     ]);
   });
 
+  test("is unseen if the object may stay where it is, also if it's retained", async () => {
+    const recorded = await new Operation(api).up("PageShieldPolicy", { ...POLICY, zoneId: ZONE });
+    const step = await changing("PageShieldPolicy", recorded, { ...POLICY, zoneId: UNKNOWN }, OFF);
+    const retained = { ...step, oldState: { ...step.oldState, retainOnDelete: true } };
+    expect(dangersOf(retained)).toContain(`${UNCOMPARED}; accepting this accepts any value of zoneId`);
+  });
+
   test("isn't known if the token may not list jobs", async () => {
     const job = { ...JOB, zoneId: ZONE };
     const recorded = await new Operation(api).up("LogpushJob", job);

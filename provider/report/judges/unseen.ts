@@ -38,7 +38,7 @@ interface Risk {
 const OVERWRITES: Risk = {
   seen: OWN_OBJECT,
   loses: (all) =>
-    all.step.op !== "update" || isReplaced(all) || isRefreshed(all)
+    all.step.op !== "update" || isRefreshed(all)
       ? undefined
       : words("may take back what someone changed manually: it wasn't compared with what exists"),
 };
@@ -118,8 +118,8 @@ export const unseen: Judge = (all) => {
   const { step, old, impact, plan } = all;
   if (step.op === "import" || (step.op === "same" && impact.skipped.length === 0)) return [];
   const lost = losesObject(all) ? lossOf(all) : undefined;
-  if (lost !== undefined) return [["unseen", words(lost)]];
-  if (isDeleted(step)) return [];
+  const losses = lost === undefined ? [] : [["unseen", words(lost)] as const];
+  if (isDeleted(step)) return losses;
   const { recorded = old } = refreshes(plan).get(step.oldUrn) ?? {};
   const found = impact.unmanaged ?? old.outputs[UNMANAGED];
   const news = step.op === "update" ? newsOf(recorded.outputs[UNMANAGED], found) : undefined;
@@ -132,7 +132,7 @@ export const unseen: Judge = (all) => {
   });
   const isInterrupted = old.isUnfinished && step.op === "update" && risks.length === 0;
   const undone = "may take back what an interrupted update changed: nobody knows how far it came";
-  return [...changed, ...risks, ...(isInterrupted ? [["unseen", words(undone)] as const] : [])];
+  return [...losses, ...changed, ...risks, ...(isInterrupted ? [["unseen", words(undone)] as const] : [])];
 };
 
 /** Says what a delete or replacement may lose, of which the state says nothing. */
