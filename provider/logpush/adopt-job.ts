@@ -4,7 +4,7 @@ import { scopeName, scopeOf } from "../runtime/composite-id";
 import type { Adopt } from "../runtime/fields";
 import type { Context, Findings } from "../runtime/lifecycle";
 import { omit, ownMember, sameJson, type JsonObject } from "../basics/json";
-import { differsInHidden, hidesCredentials, samePlace, shownDestination } from "./destination-text";
+import { hidesCredentials, samePlace, shownDestination } from "./destination-text";
 import { jobLabel, type JobArgs } from "./job-args";
 import { hasSameIdentity, jobFromApi, type Job } from "./job";
 
@@ -107,29 +107,9 @@ function shownJob(args: JobArgs, job: Job, allFields: readonly string[] | undefi
   return { ...members, destinationShown: differs, ...(isFilterShown ? {} : { filter: "not returned" }) };
 }
 
-/** Finds a recorded job, and returns its arguments as a refresh would record them, without secrets. */
-export function recordedBy(
-  recorded: JobArgs,
-  olds: JsonObject,
-  jobs: readonly Job[],
-): JsonObject | undefined {
-  const [job, ...more] = jobs.filter((each) => hasSameIdentity(recorded, each));
-  if (job === undefined || more.length > 0) return undefined;
-  const allFields = olds["allFields"] as readonly string[] | undefined;
-  const exists = jobFromApi(recorded, job, { allFields });
-  const names = Object.keys({ ...recorded, ...exists }).filter((name) => !SECRETS.includes(name));
-  const [shown, before] = [exists, recorded].map(({ destinationConf }) => shownDestination(destinationConf));
-  const isOther = differsInHidden(exists.destinationConf, recorded.destinationConf);
-  const where = shown === before ? olds["destinationShown"] : shown;
-  return {
-    ...Object.fromEntries(names.map((name) => [name, ownMember(exists, name)])),
-    destinationShown: isOther ? `${shown}, with another credential or tenant` : where,
-  };
-}
-
 /** Returns the declared arguments without secrets, for comparison with the existing job's. */
 function shownArgs(args: JobArgs): JsonObject {
   return { ...omit({ ...args }, SECRETS), destinationShown: shownDestination(args.destinationConf) };
 }
 
-const SECRETS = ["destinationConf", "ownershipChallenge"];
+export const SECRETS = ["destinationConf", "ownershipChallenge"];

@@ -4,13 +4,13 @@ import { scopeName, scopeOf, type Scope } from "../runtime/composite-id";
 import { keyedDigest } from "../runtime/impact";
 import type { Context, Findings } from "../runtime/lifecycle";
 import { nearest } from "../basics/nearest";
-import { pick, sameJson, type JsonObject } from "../basics/json";
-import { adoptionOf, findJobToAdopt, recordedBy } from "./adopt-job";
+import { ownMember, pick, sameJson, type JsonObject } from "../basics/json";
+import { adoptionOf, findJobToAdopt, SECRETS } from "./adopt-job";
 import { DATASETS, isDocumentedFor, typesOf } from "./dataset-fields";
-import { hasLongSecret, sameAddress, samePlace } from "./destination-text";
+import { differsInHidden, hasLongSecret, sameAddress, samePlace, shownDestination } from "./destination-text";
 import { fieldIssues, unknownField } from "./filter-fields";
 import { parseFilter } from "./filter-read";
-import type { Job } from "./job";
+import { hasSameIdentity, jobFromApi, type Job } from "./job";
 import { listFields, listJobs, type ListedField } from "./job-api";
 import { SEEN } from "./impact";
 import { filterFinding, jobArgs, jobLabel, type JobArgs } from "./job-args";
@@ -24,14 +24,21 @@ interface Request {
   readonly olds: JsonObject;
 }
 
-/** Returns the arguments of the job that an update writes. */
+/** Returns the arguments of the job that an update writes, as a refresh would record them, without secrets. */
 export async function currentJob(ctx: Context, olds: JsonObject): Promise<JsonObject | undefined> {
   const recorded = pick(olds, Object.keys(jobArgs.shape)) as unknown as JobArgs; // Inputs contain every argument.
-  return recordedBy(
-    recorded,
-    olds,
-    (await ctx.unlessForbidden(() => cachedJobs(ctx, scopeOf(recorded)))) ?? [],
-  );
+  const jobs = (await ctx.unlessForbidden(() => cachedJobs(ctx, scopeOf(recorded)))) ?? [];
+  const [job, ...more] = jobs.filter((each) => hasSameIdentity(recorded, each));
+  if (job === undefined || more.length > 0) return undefined;
+  const exists = jobFromApi(recorded, job, { allFields: olds["allFields"] as readonly string[] | undefined });
+  const names = Object.keys({ ...recorded, ...exists }).filter((name) => !SECRETS.includes(name));
+  const [shown, before] = [exists, recorded].map(({ destinationConf }) => shownDestination(destinationConf));
+  const isOther = differsInHidden(exists.destinationConf, recorded.destinationConf);
+  const where = shown === before ? olds["destinationShown"] : shown;
+  return {
+    ...Object.fromEntries(names.map((name) => [name, ownMember(exists, name)])),
+    destinationShown: isOther ? `${shown}, with another credential or tenant` : where,
+  };
 }
 
 // The create doesn't accept an incomplete list either.
