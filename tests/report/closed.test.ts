@@ -47,7 +47,7 @@ const REPLACE = { op: "replace" };
 const OFF = { config: { "edgeguard:liveChecks": "false" } };
 
 const UNCOMPARED =
-  "unseen one: may take back what someone changed manually: it wasn't compared with what exists";
+  "unseen one: may take back what someone changed manually: it wasn't compared with what exists, as a preview with --refresh does";
 const UNREFRESHED =
   "unseen gone: may lose what someone changed manually: a preview compares what it deletes only with --refresh";
 

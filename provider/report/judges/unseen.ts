@@ -40,7 +40,9 @@ const OVERWRITES: Risk = {
   loses: (all) =>
     all.step.op !== "update" || isRefreshed(all)
       ? undefined
-      : words("may take back what someone changed manually: it wasn't compared with what exists"),
+      : words(
+          "may take back what someone changed manually: it wasn't compared with what exists, as a preview with --refresh does",
+        ),
 };
 
 /** What a preview has to look at, by class. Whatever isn't among what it has seen may be lost. */
