@@ -8,6 +8,7 @@ import type { Host } from "./host";
 import { checkInputs, type CheckFailure } from "./inputs";
 import type { AboutResource, Args, Context, Findings, Lifecycle, LiveChecks, Rule } from "./lifecycle";
 import { liveFindings } from "./live";
+import { provesFailure } from "./skipping";
 import { UnmanagedMembers } from "./unmanaged";
 import { namesOfSecrets } from "./secrets";
 import { hasUnknown, UNKNOWN } from "./engine-values";
@@ -147,8 +148,13 @@ function pendingInputs(
 
 /** Looks at the object that an update writes. */
 async function ownObject({ lifecycle }: ResourceType, ctx: Context, olds: JsonObject): Promise<Findings> {
-  const exists = await lifecycle.current?.({ ctx, olds });
-  return exists === undefined ? {} : { exists, seen: [OWN_OBJECT] };
+  try {
+    const exists = await lifecycle.current?.({ ctx, olds });
+    return exists === undefined ? {} : { exists, seen: [OWN_OBJECT] };
+  } catch (error) {
+    if (provesFailure(error)) return {}; // If the update fails, the live checks say so. It may be a replacement.
+    throw error;
+  }
 }
 
 /** Records what the resource declares, and returns failures for what another resource in the program declares as well. */

@@ -413,6 +413,13 @@ describe("what someone changed in an object", () => {
     expect(dangersOf(retained)).toContain(`${UNCOMPARED}; accepting this accepts any value of zoneId`);
   });
 
+  test("is unseen if its zone is gone and the next one isn't known yet, and the preview doesn't fail", async () => {
+    const recorded = await new Operation(api).up("PageShieldPolicy", { ...POLICY, zoneId: ZONE });
+    api.fault({ kind: "status", status: 404, match: { path: `/zones/${ZONE}/` }, times: 9 });
+    const step = await changing("PageShieldPolicy", recorded, { ...POLICY, zoneId: UNKNOWN });
+    expect(dangersOf(step)).toContainEqual(expect.stringMatching(/^unseen one: may take back/));
+  });
+
   test("isn't known if the token may not list jobs", async () => {
     const job = { ...JOB, zoneId: ZONE };
     const recorded = await new Operation(api).up("LogpushJob", job);
