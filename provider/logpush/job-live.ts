@@ -2,7 +2,7 @@ import { isNotFound } from "../api/errors";
 import { firstOf, pluralize } from "../basics/words";
 import { scopeName, scopeOf, type Scope } from "../runtime/composite-id";
 import { keyedDigest } from "../runtime/impact";
-import type { Context, Findings } from "../runtime/lifecycle";
+import type { Context, ExistingObject, Findings } from "../runtime/lifecycle";
 import { nearest } from "../basics/nearest";
 import { ownMember, pick, sameJson, type JsonObject } from "../basics/json";
 import { adoptionOf, findJobToAdopt, SECRETS } from "./adopt-job";
@@ -25,20 +25,29 @@ interface Request {
 }
 
 /** Returns the arguments of the job that an update writes, as a refresh would record them, without secrets. */
-export async function currentJob(ctx: Context, olds: JsonObject): Promise<JsonObject | undefined> {
+export async function currentJob(
+  ctx: Context,
+  olds: JsonObject,
+  inputs: JsonObject,
+): Promise<ExistingObject | undefined> {
   const recorded = pick(olds, Object.keys(jobArgs.shape)) as unknown as JobArgs; // Inputs contain every argument.
   const jobs = (await ctx.unlessForbidden(() => cachedJobs(ctx, scopeOf(recorded)))) ?? [];
-  const [job, ...more] = jobs.filter((each) => hasSameIdentity(recorded, each));
-  if (job === undefined || more.length > 0) return undefined;
-  const exists = jobFromApi(recorded, job, { allFields: olds["allFields"] as readonly string[] | undefined });
+  const job = jobs.find((each) => hasSameIdentity(recorded, each));
+  if (job === undefined) return undefined;
+  // Options that the program declares for the first time reset all others.
+  const strict = recorded.outputOptions === undefined && inputs["outputOptions"] !== undefined;
+  const allFields = olds["allFields"] as readonly string[] | undefined;
+  const { outputOptions } = jobFromApi(recorded, job, { allFields, strict });
+  const exists = { ...jobFromApi(recorded, job, { allFields }), outputOptions };
   const names = Object.keys({ ...recorded, ...exists }).filter((name) => !SECRETS.includes(name));
   const [shown, before] = [exists, recorded].map(({ destinationConf }) => shownDestination(destinationConf));
   const isOther = differsInHidden(exists.destinationConf, recorded.destinationConf);
   const where = shown === before ? olds["destinationShown"] : shown;
-  return {
+  const args = {
     ...Object.fromEntries(names.map((name) => [name, ownMember(exists, name)])),
     destinationShown: isOther ? `${shown}, with another credential or tenant` : where,
   };
+  return { id: job.id, args };
 }
 
 // The create doesn't accept an incomplete list either.

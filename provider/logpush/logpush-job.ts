@@ -124,7 +124,7 @@ export const logpushJob = defineResource({
   // The dataset may have new fields even if the job hasn't changed.
   liveAlways: ({ outputOptions }) => outputOptions?.fieldNames === "all",
 
-  current: ({ ctx, olds }) => currentJob(ctx, olds),
+  current: ({ ctx, olds, inputs }) => currentJob(ctx, olds, inputs),
   live: checkJobLive,
 
   async create({ ctx, args, inputs }) {

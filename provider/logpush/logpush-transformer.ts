@@ -74,10 +74,8 @@ export const logpushTransformer = defineResource({
 
   async current({ ctx, olds }) {
     const accountId = String(olds["accountId"]);
-    const own = (await cachedList(ctx, accountId)).find(({ name }) => name === olds["name"]); // It identifies it.
-    if (own === undefined) return undefined;
-    const { name, description, code } = await readTransformer(ctx, accountId, own.id);
-    return { name, description, codeDigest: digestOfCode(code) };
+    const own = (await cachedList(ctx, accountId)).find(({ name }) => name === olds["name"]);
+    return own && { id: own.id, args: shown(await readTransformer(ctx, accountId, own.id)) };
   },
 
   async live({ ctx, args, olds }) {

@@ -141,10 +141,9 @@ export const pageShieldPolicy = defineResource({
   },
 
   async current({ ctx, olds }) {
-    const { zoneId, description, extra } = olds as PolicyArgs; // Inputs contain every argument.
-    const alike = (await cachedPolicies(ctx, zoneId)).filter((policy) => policy.description === description);
-    const [own] = alike.length === 1 ? alike : [];
-    return own && toArgs(own, extra);
+    const recorded = olds as PolicyArgs; // Inputs contain every argument.
+    const own = findOwnPolicy(await cachedPolicies(ctx, recorded.zoneId), recorded, olds);
+    return own && { id: own.id, args: toArgs(own, recorded.extra) };
   },
 
   live({ ctx, args, olds }) {
@@ -574,15 +573,15 @@ function enabledMember(ctx: Context, zone: string): BooleanMember {
 }
 
 /** Lists all policies. Fails if one is malformed, because that one may be the policy to adopt. */
-const cachedPolicies = (ctx: Context, zone: string): Promise<readonly Policy[]> =>
-  ctx.once(`policies of ${zone}`, () => listAll(ctx, zone));
-
 async function listAll(ctx: Context, zone: string): Promise<readonly Policy[]> {
   const policies = await listPolicies(ctx.api, zone, { complete: true });
   const [first] = policies;
   if (first !== undefined) enabledMember(ctx, zone).noteShown(first.form);
   return policies.map(canonicalPolicy);
 }
+
+const cachedPolicies = (ctx: Context, zone: string): Promise<readonly Policy[]> =>
+  ctx.once(`policies of ${zone}`, () => listAll(ctx, zone));
 
 async function readOne(ctx: Context, zone: string, id: string): Promise<Policy> {
   const found = await readPolicy(ctx.api, zone, id);

@@ -65,11 +65,9 @@ export const pageShieldSettings = defineResource({
   lock: ({ zoneId }) => LOCK.pageShield(zoneId),
 
   async current({ ctx, olds }) {
-    const { values } = await cachedSettings(ctx, String(olds["zoneId"]));
-    return pickSettings(
-      values,
-      SETTINGS.filter((key) => olds[key] !== undefined),
-    );
+    const id = String(olds["zoneId"]);
+    const { values } = await cachedSettings(ctx, id);
+    return { id, args: pickSettings(values, Object.keys(pickSettings(olds, SETTINGS))) };
   },
 
   // Fails the preview if the zone doesn't exist, its plan lacks Page Shield, or the token may not read it.

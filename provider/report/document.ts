@@ -8,7 +8,7 @@ import {
   type Report,
   type Section,
 } from "./model";
-import { joined, name, say, someOf, words, type Phrase } from "./phrase";
+import { name, say, someOf, words, type Phrase } from "./phrase";
 import { counted, truncate } from "./values";
 
 /** A report's content in reading order, before it's formatted as Markdown or text. */
@@ -154,7 +154,7 @@ function linesOf(dangers: readonly Danger[]): readonly (Line & { readonly kind: 
     }
     return [...alike.values()].map((each) => ({
       kind,
-      text: say`${joined(each.map(resource))}: ${each[0]?.sentence ?? words("")}`,
+      text: say`${someOf(each.map(resource), MOST_NAMED)}: ${each[0]?.sentence ?? words("")}`,
     }));
   });
 }

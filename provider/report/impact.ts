@@ -27,7 +27,9 @@ export interface Impact {
   readonly unknown?: readonly string[];
   /** If the plan hides some, or the preview didn't look everywhere: a keyed digest of what is known. Undefined without a credential. */
   readonly known?: string | undefined;
-  /** What someone changed in the object since it was recorded. */
+  /** Whether it compared the object that the update writes with what's recorded. */
+  readonly isCompared: boolean;
+  /** What someone changed in that object since it was recorded. */
   readonly changes?: Changes | undefined;
   /** Members of the existing object that no argument sets. */
   readonly unmanaged?: JsonObject | undefined;
@@ -35,7 +37,7 @@ export interface Impact {
   readonly members: JsonObject;
 }
 
-const NONE: Impact = { seen: new Set(), skipped: [], members: {} };
+const NONE: Impact = { seen: new Set(), skipped: [], isCompared: false, members: {} };
 
 /**
  * Returns what this plan's preview found out about a resource. A record that an earlier operation made, or that this
@@ -48,9 +50,16 @@ export function impactOf({ kind, op, old, new: next }: Step): Impact {
   const isReplaced = op === "replace" || op === "create-replacement";
   const before = isReplaced ? 0 : (recordIn(kind, old)?.revision ?? 0);
   if (record?.operation !== "check" || record.revision <= before) return NONE;
-  const { seen, skipped = [], unknown = [], known, changes, unmanaged, members } = record;
-  return { seen: new Set(seen), skipped, unknown, known, changes, unmanaged, members };
+  const { seen, skipped = [], unknown = [], known, own, unmanaged, members } = record;
+  // A rule's ref identifies it, even if its ID has changed.
+  const isSame = kind === "ManagedRulesetOverride" || own === lastOfId(old?.id);
+  const isCompared = own !== undefined && isSame;
+  const changes = isCompared ? record.changes : undefined;
+  return { seen: new Set(seen), skipped, unknown, known, isCompared, changes, unmanaged, members };
 }
+
+/** Returns Cloudflare's ID of an object, without the place in front of it. */
+export const lastOfId = (id: string | undefined): string => String(id).replace(/^.*\//, "");
 
 /** Returns the members of the record that the last update left in the state. */
 export function recordedImpact(kind: string | undefined, side: Sides | undefined): JsonObject {

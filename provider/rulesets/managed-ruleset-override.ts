@@ -128,8 +128,8 @@ const recordedArgs = (olds: JsonObject): OverrideArgs | undefined => args.safePa
 const recordedRule = (olds: JsonObject, found: EntryPoint | undefined): ZoneRule | undefined =>
   findOwnRule(found, { ruleId: adoptedId(olds) ?? "", ruleRef: String(olds["ref"]) });
 
-/** The account no longer has the recorded ruleset. */
-function unlessUnknown(error: unknown): undefined {
+/** Returns nothing if the account no longer has the ruleset. */
+function ifUnknownRuleset(error: unknown): undefined {
   if (!(error instanceof UnknownRulesetError)) throw error;
 }
 
@@ -274,12 +274,10 @@ export const managedRulesetOverride = defineResource({
     if (recorded === undefined) return undefined;
     const found = await cachedEntryPoint(ctx, entryPointOf(recorded));
     const rule = recordedRule(olds, found);
-    const prepared = await prepare(ctx, recorded, recordedRuleIds(olds)).catch(unlessUnknown);
-    if (found === undefined || rule === undefined || prepared === undefined) return undefined;
-    return argumentsOf(recorded, prepared, found, {
-      rule,
-      from: rule.ref === recorded.ref ? "own" : "others",
-    });
+    if (found === undefined || rule === undefined) return undefined;
+    const prepared = await prepare(ctx, recorded, recordedRuleIds(olds)).catch(ifUnknownRuleset);
+    const from = rule.ref === recorded.ref ? "own" : "others";
+    return prepared && { id: rule.id, args: argumentsOf(recorded, prepared, found, { rule, from }) };
   },
 
   async live({ ctx, args, olds }) {

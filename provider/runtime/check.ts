@@ -3,7 +3,7 @@ import type { Changes } from "./changes";
 import { ADOPTED, adoptionLine, pendingAdoption } from "./adopted";
 import { HIDDEN, KEPT } from "./hidden";
 import { failureText, type ResourceType } from "./resource-type";
-import { IMPACT, OWN_OBJECT, revisionOf } from "./impact";
+import { IMPACT, revisionOf } from "./impact";
 import type { Host } from "./host";
 import { checkInputs, type CheckFailure } from "./inputs";
 import type { AboutResource, Args, Context, Findings, Lifecycle, LiveChecks, Rule } from "./lifecycle";
@@ -13,7 +13,7 @@ import { UnmanagedMembers } from "./unmanaged";
 import { namesOfSecrets } from "./secrets";
 import { hasUnknown, UNKNOWN } from "./engine-values";
 import { inSeries } from "../basics/words";
-import { omit, ownMember, pick, sameJson, type JsonObject } from "../basics/json";
+import { omit, omitAbsent, ownMember, pick, sameJson, type JsonObject } from "../basics/json";
 
 export interface CheckResult {
   readonly inputs: Record<string, unknown>;
@@ -55,7 +55,7 @@ export async function check(
     problems.push(...wrong);
     collected.add(findings);
     if (typeof findings.pendingWork === "string") host.say.warn(findings.pendingWork);
-    if (exists !== undefined) collected.changes = resource.changes(exists, olds, inputs);
+    if (exists !== undefined) collected.changes = resource.changes(exists.args, olds, inputs);
     if (adopts === undefined) return;
     const adopted = resource.adopted(adopts, inputs, host.redact);
     inputs[ADOPTED] = adopted;
@@ -92,7 +92,7 @@ export async function check(
   // 5. Live checks. What an update overwrites doesn't depend on what isn't known yet.
   const unknown = resource.argKeys.filter((key) => hasUnknown(inputs[key]));
   const isUpdate = !same && !resource.isReplaced(olds, { ...inputs, ...pick(olds, unknown) });
-  if (problems.length === 0 && isUpdate) await addAll(() => ownObject(resource, ctx, olds));
+  if (problems.length === 0 && isUpdate) await addAll(() => ownObject(resource, ctx, { olds, inputs }));
   if (unknown.length > 0) skipped.push(notKnownYet(unknown));
   else if (problems.length === 0) {
     const args = resource.args(inputs);
@@ -147,13 +147,18 @@ function pendingInputs(
 }
 
 /** Looks at the object that an update writes. */
-async function ownObject({ lifecycle }: ResourceType, ctx: Context, olds: JsonObject): Promise<Findings> {
+async function ownObject(
+  { lifecycle, argKeys }: ResourceType,
+  ctx: Context,
+  given: { readonly olds: JsonObject; readonly inputs: JsonObject },
+): Promise<Findings> {
   try {
-    const exists = await lifecycle.current?.({ ctx, olds });
-    return exists === undefined ? {} : { exists, seen: [OWN_OBJECT] };
+    return omitAbsent({ exists: await lifecycle.current?.({ ctx, ...given }) });
   } catch (error) {
-    if (provesFailure(error)) return {}; // If the update fails, the live checks say so. It may be a replacement.
-    throw error;
+    // While an argument is unknown, the update may turn out to be a replacement, which doesn't fail.
+    if (!provesFailure(error) || !hasUnknown(pick(given.inputs, argKeys))) throw error;
+    ctx.skip(error.message);
+    return {};
   }
 }
 
@@ -205,7 +210,8 @@ class Collected {
   readonly unmanaged = new UnmanagedMembers();
   readonly #seen = new Set<string>();
   readonly #found: NonNullable<Findings["found"]>[] = [];
-  /** What someone changed in the object that the update writes. */
+  /** The ID of the object that the update writes, and what someone changed in it. */
+  own: string | undefined;
   changes: Changes = {};
   /** Computed inputs whose values, or whose absence, are known. */
   readonly determined = new Set<string>();
@@ -216,10 +222,12 @@ class Collected {
     found,
     seen = [],
     pendingWork = false,
+    exists,
     skipped,
   }: Findings & { readonly skipped?: string }): void {
     for (const key of Object.keys(computed)) this.determined.add(key);
     if (found !== undefined) this.#found.push(found);
+    this.own ??= exists?.id;
     for (const each of seen) this.#seen.add(each);
     if (skipped !== undefined) this.skipped.push(skipped);
     this.hasPendingWork ||= pendingWork !== false;
@@ -243,6 +251,7 @@ class Collected {
       skipped: this.skipped.length === 0 ? undefined : [...new Set(this.skipped)],
       unknown: unknown.length === 0 ? undefined : unknown,
       known: hides ? host.keyedDigest(known) : undefined,
+      own: this.own,
       changes: Object.keys(this.changes).length === 0 ? undefined : this.changes,
       ...members,
     });

@@ -14,9 +14,6 @@ import type { Unmanaged } from "./unmanaged";
 /** The name of the input and of the output that keep the record of the last update. */
 export const IMPACT = "impact";
 
-/** What a check has looked at if it compared the object that an update writes with the recorded one. */
-export const OWN_OBJECT = "ownObject";
-
 /** At most this many names are listed, each shortened. The count and the digest cover all of them. */
 const MOST_NAMES = 20;
 const MOST_CHARACTERS = 100;
@@ -38,7 +35,7 @@ export interface ImpactRecord {
   /** One more than in the resource's previous record, so that an earlier operation's record is recognized. */
   readonly revision: number;
   /**
-   * What the operation looked at: the resource's `ownObject` before an update, objects to adopt (`existingPolicy`, `existingRule`, `existingJob`,
+   * What the operation looked at: objects to adopt (`existingPolicy`, `existingRule`, `existingJob`,
    * `existingTransformer`, `existingNamespace`), a zone's `settings` before the change, what a policy `wouldBlock`, the keys that a `KvEntries`
    * deletes (`ownKeys`), overwrites (`existingKeys`) or prunes (`prunedKeys`). Anything else counts as not seen.
    */
@@ -52,7 +49,9 @@ export interface ImpactRecord {
    * credential.
    */
   readonly known?: string;
-  /** What someone changed in the object since it was recorded, by argument: `before` is what exists, `after` what's recorded. */
+  /** The ID of the object that was compared with what's recorded: an update writes it, if it's the resource's own. */
+  readonly own?: string;
+  /** What someone changed in that object since it was recorded, by argument: `before` is what exists, `after` what's recorded. */
   readonly changes?: Changes;
   /** What a refresh found changed and a plan may hide: arguments that the program made secret, and outputs that show these. */
   readonly drifted?: readonly string[];
@@ -75,6 +74,7 @@ const base = z.object({
   skipped: z.array(z.string()).readonly().exactOptional(),
   unknown: z.array(z.string()).readonly().exactOptional(),
   known: z.string().exactOptional(),
+  own: z.string().exactOptional(),
   changes: z
     .record(z.string(), members({ before: z.unknown().optional(), after: z.unknown().optional() }))
     .exactOptional(),
@@ -98,7 +98,7 @@ export function readRecord(bag: JsonObject | undefined, shape: RecordShape = {})
 export function withoutBookkeeping(bag: JsonObject): JsonObject {
   const { [IMPACT]: record, ...others } = bag;
   if (!isJsonObject(record)) return bag;
-  const shown = omit(record, ["operation", "revision", "seen", "known"]);
+  const shown = omit(record, ["operation", "revision", "seen", "known", "own"]);
   return Object.keys(shown).length === 0 ? others : { ...others, [IMPACT]: shown };
 }
 

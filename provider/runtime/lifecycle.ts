@@ -107,8 +107,14 @@ export interface Findings {
    * recorded.
    */
   readonly adopts?: Adoption;
-  /** The object that an update would write, as `current` returns it. */
-  readonly exists?: JsonObject;
+  /** The object that an update would write. */
+  readonly exists?: ExistingObject;
+}
+
+/** An existing object's ID, and its arguments as a refresh would record them. */
+export interface ExistingObject {
+  readonly id: string;
+  readonly args: JsonObject;
 }
 
 /** What a type's live checks return: what they found, or checks that don't stop each other. */
@@ -298,10 +304,14 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
     readonly given: JsonObject;
   }): Promise<Findings>;
   /**
-   * 3. Called by check before an update, even while an argument is unknown: finds the resource's own object by what's
-   * recorded, and returns its arguments as a refresh would record them. Undefined if nothing identifies it.
+   * 3. Called by check before an update, even while an argument is unknown: finds the object that matches what's
+   * recorded best. A check doesn't know the resource's ID, so the report compares that. Undefined if there's none.
    */
-  current?(request: { readonly ctx: Context; readonly olds: JsonObject }): Promise<JsonObject | undefined>;
+  current?(request: {
+    readonly ctx: Context;
+    readonly olds: JsonObject;
+    readonly inputs: JsonObject;
+  }): Promise<ExistingObject | undefined>;
   /** 4. Called by check: whether `live` is called in every preview, not only for a new or changed resource. */
   liveAlways?(args: Args<Shape>): boolean;
   /**

@@ -86,7 +86,7 @@ interface Job {
 }
 
 const UNREFRESHED =
-  "unseen: may lose what someone changed manually: a preview compares what it deletes only with --refresh";
+  "unseen: may delete what someone changed manually: only a preview with --refresh compares what the update deletes";
 
 describe.each(surfaces())("on $name, the gate names it if", (surface) => {
   const api = apiPerFile();

@@ -39,17 +39,17 @@ async function changing(
 ): Promise<MadeStep> {
   const { op = "update", ...others } = options;
   const { inputs } = await new Operation(api, others).preview(type, declared, recorded);
-  const { inputs: old = {}, outputs = {} } = recorded ?? {};
-  return stepOf(op, type, "one", { old, outputs, new: inputs });
+  const { inputs: old = {}, outputs = {}, id } = recorded ?? {};
+  return stepOf(op, type, "one", { old, outputs, new: inputs, state: { id } });
 }
 
 const REPLACE = { op: "replace" };
 const OFF = { config: { "edgeguard:liveChecks": "false" } };
 
 const UNCOMPARED =
-  "unseen one: may take back what someone changed manually: it wasn't compared with what exists, as a preview with --refresh does";
+  "unseen one: may take back what someone changed manually: the preview didn't compare the object with what exists. One with --refresh does";
 const UNREFRESHED =
-  "unseen gone: may lose what someone changed manually: a preview compares what it deletes only with --refresh";
+  "unseen gone: may delete what someone changed manually: only a preview with --refresh compares what the update deletes";
 
 /** A plan doesn't show a secret. */
 function hiding(name: string, step: MadeStep, bag = "inputs"): MadeStep {
@@ -94,9 +94,13 @@ describe("Page Shield settings", () => {
     await rawSend(api, "PUT", `/zones/${shop.zoneId}/page_shield`, { use_connection_url_path: true });
     const next = await previewed("PageShieldSettings", "new", { ...shop, useConnectionUrlPath: false });
     const { inputs: old, outputs } = recorded;
-    expect(dangersOf(next, stepOf("delete", "PageShieldSettings", "old", { old, outputs }))).toContainEqual(
-      expect.stringMatching(/^unprotect old: .*useConnectionUrlPath true → false$/),
-    );
+    const gone = stepOf("delete", "PageShieldSettings", "gone", { old, outputs });
+    expect(dangersOf(next, gone)).toEqual([
+      expect.stringMatching(/^unprotect gone: .*useConnectionUrlPath true → false$/),
+      "delete gone: is deleted",
+    ]);
+    const { inputs } = await new Operation(api, OFF).preview("PageShieldSettings", shop);
+    expect(dangersOf(created("PageShieldSettings", "new", inputs), gone)).toContain(UNREFRESHED);
   });
 
   test("that someone turned on are turned off by an update of something else, or stay if they're not declared", async () => {
@@ -393,6 +397,28 @@ describe("what someone changed in an object", () => {
     expect(dangersOf(await changing(type, recorded, { ...args, ...change }, OFF))).toContain(UNCOMPARED);
   });
 
+  test.each(CASES)(
+    "%s isn't known if another object has the recorded name by now",
+    async (type, args, change, path, edit) => {
+      const recorded = await new Operation(api).up(type, args);
+      const { id } = recorded;
+      const { result: own } = await rawGet(api, `${path}/${id}`);
+      await rawSend(api, "PUT", `${path}/${id}`, edit);
+      await rawSend(api, "POST", path, omit(own as JsonObject, ["id"]));
+      const step = await changing(type, recorded, { ...args, ...change });
+      expect(dangersOf(step)).toEqual([UNCOMPARED]);
+    },
+  );
+
+  test("is compared if two policies have one description and nobody changed them", async () => {
+    const policy = { ...POLICY, zoneId: ZONE };
+    await new Operation(api).up("PageShieldPolicy", { ...policy, expression: 'http.host eq "a"' });
+    const recorded = await new Operation(api).up("PageShieldPolicy", policy);
+    expect(
+      dangersOf(await changing("PageShieldPolicy", recorded, { ...policy, description: "new" })),
+    ).toEqual([]);
+  });
+
   test("is compared while another argument isn't known yet", async () => {
     const policy = { ...POLICY, zoneId: ZONE };
     const recorded = await new Operation(api).up("PageShieldPolicy", policy);
@@ -420,6 +446,35 @@ describe("what someone changed in an object", () => {
     expect(dangersOf(step)).toContainEqual(expect.stringMatching(/^unseen one: may take back/));
   });
 
+  test("of a rule isn't known while an argument isn't: only live checks compare each override", async () => {
+    const recorded = await new Operation(api).up("ManagedRulesetOverride", RULE);
+    const step = await changing("ManagedRulesetOverride", recorded, { ...RULE, description: UNKNOWN });
+    expect(dangersOf(step)).toEqual([`${UNCOMPARED}; accepting this accepts any value of description`]);
+  });
+
+  test("in options that the program declares for the first time is told", async () => {
+    const job = { ...omit(JOB, ["outputOptions"]), zoneId: ZONE };
+    const recorded = await new Operation(api).up("LogpushJob", job);
+    const output_options = { field_names: ["RayID"], "CVE-2021-44228": true };
+    await rawSend(api, "PUT", `/zones/${ZONE}/logpush/jobs/${recorded.id}`, { output_options });
+    const outputOptions = { timestampFormat: "rfc3339" };
+    expect(dangersOf(await changing("LogpushJob", recorded, { ...job, outputOptions }))).toContainEqual(
+      expect.stringMatching(/CVE-2021-44228/),
+    );
+    expect(dangersOf(await changing("LogpushJob", recorded, { ...job, frequency: "low" }))).toEqual([]);
+  });
+
+  test("fails the preview of an update if the token may not read it, and not while a place isn't known", async () => {
+    const recorded = await new Operation(api).up("LogpushTransformer", TRANSFORMER);
+    api.fault({ kind: "status", status: 403, match: { method: "GET", path: "/transformers" }, times: 99 });
+    const change = { ...TRANSFORMER, description: "new" };
+    await expect(changing("LogpushTransformer", recorded, change)).rejects.toThrow(/Logs Write/);
+    const moved = { ...change, accountId: UNKNOWN };
+    expect(dangersOf(await changing("LogpushTransformer", recorded, moved))).toContainEqual(
+      expect.stringMatching(/^unseen one: may take back/),
+    );
+  });
+
   test("isn't known if the token may not list jobs", async () => {
     const job = { ...JOB, zoneId: ZONE };
     const recorded = await new Operation(api).up("LogpushJob", job);
@@ -442,6 +497,13 @@ describe("what someone changed in an object", () => {
       state: { retainOnDelete: true },
     });
     expect(dangersOf(kept)).toEqual([]);
+    const inPlace = stepOf("replace", "PageShieldPolicy", "gone", {
+      old,
+      outputs,
+      new: old,
+      state: { retainOnDelete: true },
+    });
+    expect(dangersOf(inPlace)).toContain(UNREFRESHED);
     const settings = { zoneId: ZONE, enabled: false, onDestroy: "keep" };
     expect(dangersOf(stepOf("delete", "PageShieldSettings", "gone", { old: settings }))).toEqual([
       "delete gone: is deleted",

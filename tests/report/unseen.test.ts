@@ -58,7 +58,10 @@ async function stepBy(
   { recorded, sources = {} }: Declared = {},
 ): Promise<MadeStep> {
   const { step, inputs } = await operation.preview(kind, { ...args, __resourceName: name }, recorded);
-  const old = recorded === undefined ? {} : { old: recorded.inputs, outputs: recorded.outputs };
+  const old =
+    recorded === undefined
+      ? {}
+      : { old: recorded.inputs, outputs: recorded.outputs, state: { id: recorded.id } };
   const made = stepOf(step, kind, name, { ...old, new: inputs });
   return { ...made, newState: { ...made.newState, propertyDependencies: sources } };
 }

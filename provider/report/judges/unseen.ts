@@ -3,7 +3,6 @@ import { SEEN as LOGPUSH } from "../../logpush/impact";
 import { SEEN as PAGE_SHIELD } from "../../page-shield/impact";
 import { SEEN as RULESETS } from "../../rulesets/impact";
 import { hasUnknown } from "../../runtime/engine-values";
-import { OWN_OBJECT } from "../../runtime/impact";
 import { newsOf, UNMANAGED } from "../../runtime/unmanaged";
 import { ownMember, sameJson } from "../../basics/json";
 import { joined, say, value, words, type Phrase } from "../phrase";
@@ -16,7 +15,8 @@ import {
   losesObject,
   NOTHING,
   oncePerPlan,
-  successor,
+  othersOf,
+  PLACES,
   viewOf,
   type StepView,
 } from "../sections/section";
@@ -34,21 +34,9 @@ interface Risk {
   loses(all: StepView): Phrase | undefined;
 }
 
-/** An update that writes an object which someone may have changed since it was recorded. */
-const OVERWRITES: Risk = {
-  seen: OWN_OBJECT,
-  loses: (all) =>
-    all.step.op !== "update" || isRefreshed(all)
-      ? undefined
-      : words(
-          "may take back what someone changed manually: it wasn't compared with what exists, as a preview with --refresh does",
-        ),
-};
-
 /** What a preview has to look at, by class. Whatever isn't among what it has seen may be lost. */
 export const RISKS: Readonly<Record<string, readonly Risk[]>> = {
   PageShieldSettings: [
-    OVERWRITES,
     {
       seen: PAGE_SHIELD.settings,
       loses: (all) => {
@@ -65,7 +53,6 @@ export const RISKS: Readonly<Record<string, readonly Risk[]>> = {
     },
   ],
   PageShieldPolicy: [
-    OVERWRITES,
     takesOver(PAGE_SHIELD.existingPolicy, "policy"),
     {
       seen: PAGE_SHIELD.wouldBlock,
@@ -81,9 +68,9 @@ export const RISKS: Readonly<Record<string, readonly Risk[]>> = {
       },
     },
   ],
-  ManagedRulesetOverride: [OVERWRITES, takesOver(RULESETS.existingRule, "rule")],
-  LogpushJob: [OVERWRITES, takesOver(LOGPUSH.existingJob, "job")],
-  LogpushTransformer: [OVERWRITES, takesOver(LOGPUSH.existingTransformer, "transformer")],
+  ManagedRulesetOverride: [takesOver(RULESETS.existingRule, "rule")],
+  LogpushJob: [takesOver(LOGPUSH.existingJob, "job")],
+  LogpushTransformer: [takesOver(LOGPUSH.existingTransformer, "transformer")],
   KvEntries: [
     {
       seen: KV.prunedKeys,
@@ -119,36 +106,76 @@ export const RISKS: Readonly<Record<string, readonly Risk[]>> = {
 export const unseen: Judge = (all) => {
   const { step, old, impact, plan } = all;
   if (step.op === "import" || (step.op === "same" && impact.skipped.length === 0)) return [];
-  const lost = losesObject(all) ? lossOf(all) : undefined;
-  const losses = lost === undefined ? [] : [["unseen", words(lost)] as const];
+  const said = (sentence: string | undefined): ReturnType<Judge> =>
+    sentence === undefined ? [] : [["unseen", words(sentence)]];
+  const losses = said(lossOf(all));
   if (isDeleted(step)) return losses;
   const { recorded = old } = refreshes(plan).get(step.oldUrn) ?? {};
   const found = impact.unmanaged ?? old.outputs[UNMANAGED];
   const news = step.op === "update" ? newsOf(recorded.outputs[UNMANAGED], found) : undefined;
-  const changed =
-    news === undefined ? [] : [["unseen", words(`is written, although it was ${news}`)] as const];
   const risks = (ownMember(RISKS, step.kind ?? "") ?? []).flatMap((risk) => {
     if (step.op === "same" && risk.always !== true) return [];
     const sentence = impact.seen.has(risk.seen) ? undefined : risk.loses(all);
     return sentence === undefined ? [] : [["unseen", sentence] as const];
   });
-  const isInterrupted = old.isUnfinished && step.op === "update" && risks.length === 0;
-  const undone = "may take back what an interrupted update changed: nobody knows how far it came";
-  return [...losses, ...changed, ...risks, ...(isInterrupted ? [["unseen", words(undone)] as const] : [])];
+  return [
+    ...losses,
+    ...said(news && `is written, although it was ${news}`),
+    ...(step.op === "update" ? said(takenBack(all, risks.length > 0)) : []),
+    ...risks,
+  ];
 };
+
+/** Classes whose objects people change in the dashboard: updates and deletions overwrite that. */
+const EDITED = [
+  "PageShieldSettings",
+  "PageShieldPolicy",
+  "ManagedRulesetOverride",
+  "LogpushJob",
+  "LogpushTransformer",
+];
+
+/** Says what an update may take back, of which the state says nothing. */
+function takenBack({ old, ...all }: StepView, isTold: boolean): string | undefined {
+  if (old.isUnfinished)
+    return isTold
+      ? undefined
+      : "may take back what an interrupted update changed: nobody knows how far it came";
+  return isCompared({ old, ...all })
+    ? undefined
+    : "may take back what someone changed manually: the preview didn't compare the object with what exists. One with --refresh does";
+}
 
 /** Says what a delete or replacement may lose, of which the state says nothing. */
 function lossOf(all: StepView): string | undefined {
-  const { step, old } = all;
-  if (step.kind === "KvEntries" && asNumber(old.inputs["keys"]) === undefined)
+  const { step, old, new: next } = all;
+  const isLost = losesObject(all);
+  if (isLost && step.kind === "KvEntries" && asNumber(old.inputs["keys"]) === undefined)
     return "may delete keys that it wrote: the state doesn't say how many";
-  const risks = ownMember(RISKS, step.kind ?? "") ?? [];
-  const heir = step.kind === "PageShieldSettings" ? successor(all, ["zoneId"]) : undefined;
-  const stays = heir !== undefined || old.inputs["onDestroy"] === "keep";
-  const isCompared = stays || !risks.includes(OVERWRITES) || isRefreshed(all);
-  return isCompared
-    ? undefined
-    : "may lose what someone changed manually: a preview compares what it deletes only with --refresh";
+  // A replacement in the same place writes the object that stays.
+  const differs = (name: string): boolean =>
+    !sameJson(old.inputs[name], next.inputs[name]) && !isHidden(next.inputs[name]);
+  const isWritten = isReplaced(all) && step.op !== "update" && !PLACES.some(differs);
+  const isDropped = isLost && old.inputs["onDestroy"] !== "keep" && !isTakenOver(all);
+  return (isWritten || isDropped) && !isCompared(all)
+    ? "may delete what someone changed manually: only a preview with --refresh compares what the update deletes"
+    : undefined;
+}
+
+/** Whether a new resource manages the zone's settings, and is compared with them. */
+const isTakenOver = (all: StepView): boolean =>
+  all.step.kind === "PageShieldSettings" &&
+  othersOf(all, ["zoneId"]).some(
+    ({ step, impact }) => step.op === "create" && impact.seen.has(PAGE_SHIELD.settings),
+  );
+
+/** Whether the old side is what exists. */
+function isCompared(all: StepView): boolean {
+  const { step, old, impact } = all;
+  if (!EDITED.includes(step.kind ?? "")) return true;
+  // No argument shows each override of a rule: only live checks compare them.
+  const isWhole = step.kind !== "ManagedRulesetOverride" || impact.seen.has(RULESETS.existingRule);
+  return isRefreshed(all) ? isWhole || old.inputs["drift"] === undefined : impact.isCompared && isWhole;
 }
 
 const refreshes = oncePerPlan(

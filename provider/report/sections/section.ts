@@ -4,7 +4,7 @@ import { canonicalJson, isJsonObject, omit, sameJson, type JsonObject } from "..
 import type { Block } from "../model";
 import { joined, name as nameOf, say, value, words, type Phrase } from "../phrase";
 import { IMPACT } from "../../runtime/impact";
-import { impactOf, type Impact } from "../impact";
+import { impactOf, lastOfId, type Impact } from "../impact";
 import type { Operation, Plan, Sides, Step } from "../plan";
 import { asObject, differences, formatValue, isHidden } from "../values";
 
@@ -68,15 +68,13 @@ function asBefore(inputs: JsonObject, changes: JsonObject = {}): JsonObject {
   return omit({ ...inputs, ...Object.fromEntries(before) });
 }
 
-const lastOfId = ({ id }: Sides): string => String(id).replace(/^.*\//, "");
-
 /** Finds another resource that adopts this deleted or replaced one's object, which the update then leaves in place. */
 export function heirOf(step: Step, plan: Plan): Step | undefined {
   const { op, kind, old = NOTHING } = step;
   if (!isDeleted(step) && !REPLACEMENTS.includes(op)) return undefined;
   return adopting(plan).find(
     (each) =>
-      each.kind === kind && each.urn !== step.urn && adoptedId(each.new?.inputs ?? {}) === lastOfId(old),
+      each.kind === kind && each.urn !== step.urn && adoptedId(each.new?.inputs ?? {}) === lastOfId(old.id),
   );
 }
 
@@ -324,7 +322,7 @@ function adoption(all: StepView): readonly Block[] {
   const existing = adoptedBy(all);
   if (existing === undefined) return [];
   const { object, onDestroy, changes } = asObject(next.inputs[ADOPTED]);
-  const isOwn = adoptedId(next.inputs) === lastOfId(old);
+  const isOwn = adoptedId(next.inputs) === lastOfId(old.id);
   const isOpen = isOwn && mayDeleteFirst(all);
   if (isOpen && stepsOf(all).includes("delete-replaced")) return [];
   const unless = isOpen ? ", unless deleteBeforeReplace deletes it first" : "";
