@@ -40,10 +40,10 @@ interface Compared {
 
 /** Compares the declaration with the deployment in the zone, or a new one with the rules that it will follow. */
 export async function compareLive(ctx: Context, compared: LiveComparison): Promise<Compared> {
-  const { args, olds, existing, found, prepared } = compared;
+  const { args, olds, own, existing, found, prepared } = compared;
   const now = await runningRuleset(ctx, compared);
   if (now === undefined) return omitAbsent({ inFront: rulesInFront(ctx, compared) });
-  const isOn = (existing?.rule ?? olds)?.enabled === true;
+  const isOn = (own ?? olds)?.enabled === true;
   const applied = (ruleset: RunningRuleset, acts: boolean): RunningRuleset =>
     acts ? ruleset : { ...ruleset, overrides: { enabled: false, categories: [], rules: {} } };
   const { weaker, stronger, digest } = compareEffects(applied(now, isOn), applied(prepared, args.enabled));

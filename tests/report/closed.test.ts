@@ -51,6 +51,14 @@ const UNCOMPARED =
 const UNREFRESHED =
   "unseen gone: may delete what someone changed manually: only a preview with --refresh compares what the update deletes";
 
+async function patchFirstRule(change: JsonObject): Promise<unknown> {
+  const { result } = await rawGet(api, ENTRY_POINT);
+  const { id, rules } = result as { id: string; rules: (JsonObject & { id: string })[] };
+  const [first] = rules;
+  const path = `/zones/${ZONE}/rulesets/${id}/rules/${first?.id}`;
+  return await rawSend(api, "PATCH", path, { ...first, ...change });
+}
+
 /** A plan doesn't show a secret. */
 function hiding(name: string, step: MadeStep, bag = "inputs"): MadeStep {
   const hide = (side: JsonObject | undefined): JsonObject | undefined =>
@@ -293,14 +301,6 @@ describe("an update of something else takes back what someone made stronger:", (
     ]);
   });
 
-  async function patchFirstRule(change: JsonObject): Promise<unknown> {
-    const { result } = await rawGet(api, ENTRY_POINT);
-    const { id, rules } = result as { id: string; rules: (JsonObject & { id: string })[] };
-    const [first] = rules;
-    const path = `/zones/${ZONE}/rulesets/${id}/rules/${first?.id}`;
-    return await rawSend(api, "PATCH", path, { ...first, ...change });
-  }
-
   test("an exception of an adopted rule, and nothing if nobody touched it", async () => {
     const action_parameters = { id: managedRulesets.managed };
     const expression = 'http.request.uri.path eq "/x"';
@@ -444,6 +444,28 @@ describe("what someone changed in an object", () => {
     api.fault({ kind: "status", status: 404, match: { path: `/zones/${ZONE}/` }, times: 9 });
     const step = await changing("PageShieldPolicy", recorded, { ...POLICY, zoneId: UNKNOWN });
     expect(dangersOf(step)).toContainEqual(expect.stringMatching(/^unseen one: may take back/));
+  });
+
+  test.each<[string, JsonObject]>([
+    ["an exception that's disabled", { enabled: false }],
+    [
+      "an exception with two kinds of skips",
+      {
+        action_parameters: {
+          rulesets: [managedRulesets.owasp],
+          rules: { [managedRulesets.managed]: ["5de7edfa648c4d6891dc3e7f84534ffa"] },
+        },
+      },
+    ],
+  ])("of a rule, such as %s, doesn't hide what else the update weakens after a refresh", async (_, edit) => {
+    const exceptions = [{ expression: 'http.request.uri.path eq "/x"', skip: "this" }];
+    const recorded = await new Operation(api).up("ManagedRulesetOverride", { ...RULE, exceptions });
+    await patchFirstRule(edit);
+    const refreshed = await new Operation(api).refresh("ManagedRulesetOverride", recorded);
+    const off = { ...RULE, allRulesEnabled: false };
+    expect(dangersOf(await changing("ManagedRulesetOverride", refreshed, off))).toContainEqual(
+      expect.stringMatching(/^unprotect one: .* protects less: \d+ rules block → off/),
+    );
   });
 
   test("of a rule isn't known while an argument isn't: only live checks compare each override", async () => {

@@ -388,7 +388,7 @@ describe("reports that a managed ruleset stops acting:", () => {
     expression: "true",
   });
   const REMOVED = `OWASP in zone ${ZONE} is removed`;
-  const LAST = "when last read, the zone had no other managed ruleset";
+  const LAST = "when last read, the zone had no other managed ruleset that stays";
   const other = { ruleId: "r9", rulesetId: "4814384a9e5d4991b9815dcfc25d2f1f" };
 
   test.each<[string, string[], MadeStep[]]>([

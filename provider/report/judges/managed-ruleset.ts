@@ -75,7 +75,7 @@ function withRemaining(sentence: Phrase, { before, after }: Change, plan: Plan):
   const others = found.map(({ rulesetId }) => ({ ...UNKNOWN_RULESET, id: asText(rulesetId) }));
   const { requests, lacking } = protectionOf([...left, ...(declared.length > 0 ? [] : others)], zone);
   if (declared.length + found.length === 0)
-    return say`${sentence}; when last read, ${words(owner)} had no other managed ruleset`;
+    return say`${sentence}; when last read, ${words(owner)} had no other managed ruleset that stays`;
   if (requests === "none" || requests === "some")
     return say`${sentence}; ${words(owner)} is left without a managed ruleset that protects all of it: ${joined(lacking.map((lack) => words(formatValue(lack, 300))))}`;
   if (declared.length === 0) {
