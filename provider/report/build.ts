@@ -17,7 +17,7 @@ import {
 } from "./model";
 import { joined, name as nameOf, say, value, words, type Phrase } from "./phrase";
 import type { Operation, Plan, Refreshed, Step } from "./plan";
-import { commonBlocks, isDeleted, textBlock, viewOf } from "./sections/section";
+import { changedOutside, commonBlocks, isDeleted, textBlock, viewOf } from "./sections/section";
 import { sectionWriterOf } from "./sections/writers";
 import { applying, compareText } from "../basics/words";
 import { hasUnknown } from "../runtime/engine-values";
@@ -56,7 +56,7 @@ export function buildReport(plan: Plan, gate: Gate = GATE, unnamed = "plan"): Re
   return {
     title,
     counts: countsOf(steps),
-    notes: notesOf(plan),
+    notes: [...notesOf(plan), ...(steps.some(undoesChange) ? [ONLY_REFRESHED] : [])],
     errors,
     dangers,
     digest: errors.length === 0 ? digest : undefined, // Nobody can accept a plan that's incomplete.
@@ -125,6 +125,9 @@ function countsOf(steps: readonly Step[]): Record<string, number> {
 /** Finds the explicit providers that change: the engine doesn't list the default one. */
 const changedProviders = ({ steps }: Plan): readonly Step[] =>
   steps.filter((step) => PROVIDER_TYPES.includes(step.type) && step.op !== "same" && isChange(step));
+
+const undoesChange = (step: Step): boolean => step.found === "gone" || changedOutside(step).length > 0;
+const ONLY_REFRESHED = say`This plan was made with --refresh and undoes manual changes: it holds for ${value("pulumi up --refresh")}. Without that, an update leaves alone what the program doesn't change.`;
 
 export function notesOf(plan: Plan): Phrase[] {
   const { steps, complete, maybeCorrupt } = plan;

@@ -1,15 +1,16 @@
 import { scopeOf } from "../runtime/composite-id";
 import type { Context } from "../runtime/lifecycle";
-import { omitAbsent, sameJson } from "../basics/json";
+import { digestOf } from "../basics/digest";
+import { omit, omitAbsent, sameJson } from "../basics/json";
 import type { Existing } from "./adoption";
 import { compareEffects, type RunningRuleset } from "./compare-effects";
 import { prepare, type Declared, type Prepared } from "./deployment";
-import type { ComparedRules, RuleInFront, Traffic } from "./impact";
-import { isSameEntryPoint } from "./entry-point";
+import type { RuleInFront, RulesetImpact } from "./impact";
+import { isSameEntryPoint, otherManagedRules } from "./entry-point";
 import { OVERRIDING } from "./effective";
 import { ownExceptions } from "./exceptions";
 import { findManagedRuleset, UnknownRulesetError } from "./managed";
-import { isSamePlace, missingAnchor, placementOf } from "./position";
+import { isSamePlace, missingAnchor, placementOf, positionOnWrongSide } from "./position";
 import type { RuleIds } from "./rule-names";
 import { RESERVED_REF } from "./refs";
 import { skippedBy } from "./skip-rules";
@@ -32,11 +33,7 @@ export interface LiveComparison {
   readonly own: ZoneRule | undefined;
 }
 
-interface Compared {
-  readonly compared?: ComparedRules;
-  readonly traffic?: Traffic;
-  readonly inFront?: readonly RuleInFront[];
-}
+type Compared = Pick<RulesetImpact, "compared" | "traffic" | "inFront" | "others">;
 
 /** Compares the declaration with the deployment in the zone, or a new one with the rules that it will follow. */
 export async function compareLive(ctx: Context, compared: LiveComparison): Promise<Compared> {
@@ -62,12 +59,21 @@ export async function compareLive(ctx: Context, compared: LiveComparison): Promi
           : course && effectsOfMove(ctx, compared, placeAgain(compared, course)),
       behind: course && rulesetsBehind(course),
     }),
+    others: own && found && othersIn(found, own),
     // Events are read by zone.
     traffic:
       args.enabled && isOn && !isHidden && args.zoneId !== undefined
         ? await trafficOf(ctx, args.zoneId, { before: now, after: prepared, found })
         : undefined,
   });
+}
+
+/** Records the rules beside a deployment and its exceptions, which may make up for what it loses, or not. */
+function othersIn(found: EntryPoint, own: ZoneRule): RulesetImpact["others"] {
+  const front = ownExceptions(found, { ref: own.ref });
+  const others = found.rules.filter((rule) => rule !== own && !front.includes(rule));
+  const digest = digestOf(others.map((rule) => omit({ ...rule }, ["raw"])));
+  return { managed: otherManagedRules(found, own.id), digest };
 }
 
 async function runningRuleset(
@@ -102,8 +108,12 @@ interface Course {
 }
 
 /** Whether the declaration leaves the rule where it is. */
-const movesNothing = ({ args: { position }, olds, existing }: LiveComparison): boolean =>
-  position === undefined || (existing === undefined && sameJson(position, olds?.position));
+const movesNothing = ({ args: { position }, olds, existing, found, own }: LiveComparison): boolean => {
+  if (position === undefined) return true;
+  if (existing !== undefined || !sameJson(position, olds?.position)) return false;
+  // Someone moved the rule to the other side of the one that its position names: the update moves it back.
+  return !found || !own || positionOnWrongSide(position, found, own) === undefined;
+};
 
 /** Finds the rule among the others. Undefined if the rule or its new place isn't known. */
 function courseOf(compared: LiveComparison): Course | undefined {

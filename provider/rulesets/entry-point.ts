@@ -1,5 +1,5 @@
 import type { RequestOptions } from "../api/client";
-import { ApiError, unlessAbsent } from "../api/errors";
+import { ApiError, isAbsent, unlessAbsent } from "../api/errors";
 import { scopeName, scopeOf, scopePath, type Scope } from "../runtime/composite-id";
 import type { Context } from "../runtime/lifecycle";
 import type { JsonObject } from "../basics/json";
@@ -49,8 +49,15 @@ export function readEntryPoint(
   path = entryPointPath(address),
 ): Promise<EntryPoint | undefined> {
   const what = `Reading the managed rules of ${scopeName(address)}`;
-  return unlessAbsent(() => ctx.api.get(path, { what, schema: entryPoint, ...entitledTo(address) }));
+  return ctx.api.get(path, { what, schema: entryPoint, ...entitledTo(address) }).catch((error: unknown) => {
+    if (isAbsent(error) && (error.hasCode(...NO_ENTRY_POINT) || path !== entryPointPath(address)))
+      return undefined;
+    throw error;
+  });
 }
+
+/** Cloudflare's codes for a phase without rules, now and earlier. Any other 404 doesn't say that there are none. */
+const NO_ENTRY_POINT = [10003, 10001] as const;
 
 /** Reads an entry point for a rule that it has to contain. Reads it again by its ID before saying that it doesn't. */
 export async function readWithRule(

@@ -277,7 +277,11 @@ export const managedRulesetOverride = defineResource({
     if (found === undefined || rule === undefined) return undefined;
     const prepared = await prepare(ctx, recorded, recordedRuleIds(olds)).catch(ifUnknownRuleset);
     const from = rule.ref === recorded.ref ? "own" : "others";
-    return prepared && { id: rule.id, args: argumentsOf(recorded, prepared, found, { rule, from }) };
+    if (prepared === undefined) return undefined;
+    const exists = argumentsOf(recorded, prepared, found, { rule, from });
+    // An update moves the rule only if it's on the wrong side.
+    const position = positionOnWrongSide(recorded.position, found, rule) ?? recorded.position;
+    return { id: rule.id, args: { ...exists, position } };
   },
 
   async live({ ctx, args, olds }) {

@@ -197,7 +197,7 @@ function tellChanges(host: Host, what: string, changes: Changes): void {
   const names = Object.keys(changes);
   if (names.length > 0)
     host.say.warn(
-      `${what} was changed outside the program: ${inSeries(names)}. The update writes the program's arguments.`,
+      `${what} was changed outside the program: ${inSeries(names)}. An update writes the program's arguments.`,
     );
 }
 

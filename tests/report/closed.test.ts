@@ -189,6 +189,71 @@ describe("a managed ruleset's deployment", () => {
     ]);
   });
 
+  test("moves back behind what skips it if someone moved that, and isn't said to move if it stays", async () => {
+    const bad = {
+      action: "skip",
+      ref: "bad",
+      expression: "true",
+      enabled: true,
+      action_parameters: { ruleset: "current" },
+    };
+    await rawSend(api, "PUT", ENTRY_POINT, { rules: [bad] });
+    const rule = { ...owasp, position: { after: "bad" } };
+    const recorded = await new Operation(api).up("ManagedRulesetOverride", rule);
+    const { result } = await rawGet(api, ENTRY_POINT);
+    const { id, rules } = result as { id: string; rules: { id: string; ref: string }[] };
+    const path = `/zones/${ZONE}/rulesets/${id}/rules/${rules.find(({ ref }) => ref === "bad")?.id}`;
+    await rawSend(api, "PATCH", path, { ...bad, position: { after: "" } });
+    const described = { description: "new" };
+    const step = await changing("ManagedRulesetOverride", recorded, { ...rule, ...described });
+    expect(dangersOf(step)).toEqual([
+      expect.stringMatching(/^unprotect one: .* moves: skip rule "bad".* will apply/),
+    ]);
+    const first = await new Operation(api).up(
+      "ManagedRulesetOverride",
+      { ...owasp, position: "first" },
+      recorded,
+    );
+    await rawSend(api, "PATCH", path, { ...bad, position: { before: "" } });
+    const { newState } = await changing("ManagedRulesetOverride", first, {
+      ...owasp,
+      ...described,
+      position: "first",
+    });
+    expect(newState?.["inputs"]).toMatchObject({ impact: { own: recorded.id } });
+    expect(newState?.["inputs"]).not.toHaveProperty("impact.changes");
+  });
+
+  test("isn't accepted once the zone's other rules change, which the sentence names", async () => {
+    const action_parameters = { id: managedRulesets.managed };
+    const theirs = { action: "execute", ref: "theirs", expression: "true", enabled: true, action_parameters };
+    await rawSend(api, "PUT", ENTRY_POINT, { rules: [theirs] });
+    const recorded = await new Operation(api).up("ManagedRulesetOverride", owasp);
+    const off = () => changing("ManagedRulesetOverride", recorded, { ...owasp, enabled: false });
+    const before = await off();
+    expect(dangersOf(before)).toEqual([expect.stringMatching(/also had "Cloudflare Managed Ruleset"/)]);
+    await patchFirstRule({ ...theirs, expression: 'http.host eq "a"' });
+    const narrower = await off();
+    expect(digestOf(narrower)).not.toBe(digestOf(before));
+    await patchFirstRule({ ...theirs, enabled: false });
+    expect(dangersOf(await off())).toEqual([
+      expect.stringMatching(/had no other managed ruleset that stays/),
+    ]);
+  });
+
+  test("isn't taken over if a 404 doesn't say that there are no rules", async () => {
+    const body = {
+      success: false,
+      errors: [{ code: 10404, message: "not found" }],
+      messages: [],
+      result: null,
+    };
+    const raw = { kind: "raw", contentType: "application/json", body: JSON.stringify(body) } as const;
+    api.fault({ ...raw, status: 404, match: { path: "/entrypoint$" }, times: 9 });
+    const preview = new Operation(api).preview("ManagedRulesetOverride", owasp);
+    await expect(preview).rejects.toThrow(/Reading the managed rules of .* failed/);
+  });
+
   test("that's adopted without a position doesn't move", async () => {
     const action_parameters = { id: managedRulesets.owasp };
     const rule = { action: "execute", ref: "mine", expression: "true", enabled: true, action_parameters };

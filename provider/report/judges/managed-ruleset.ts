@@ -56,7 +56,11 @@ const stopped: Comparison = ({ before, after }) => {
   return [say`${nameOf(before)}${where} ${words(`${how}${rules}`)}`];
 };
 
-function withRemaining(sentence: Phrase, { before, after }: Change, plan: Plan): Phrase {
+function withRemaining(
+  sentence: Phrase,
+  { before, after, found: { others: live } }: Change,
+  plan: Plan,
+): Phrase {
   const { inputs, outputs } = before ?? NOTHING;
   if (inputs["phase"] !== undefined) return sentence; // Responses are only logged.
   const { acting, leaving } = deploymentsOf(plan);
@@ -67,7 +71,7 @@ function withRemaining(sentence: Phrase, { before, after }: Change, plan: Plan):
   const [owner, zone] =
     inputs["zoneId"] === undefined ? ["the account", { plan: "enterprise" }] : ["the zone", {}];
   // Rules that this plan removes don't count.
-  const found = asList(outputs["otherManagedRules"])
+  const found = asList(asObject(live)["managed"] ?? outputs["otherManagedRules"])
     .map(asObject)
     .filter(({ ruleId }) => !leaving.includes(asText(ruleId) ?? ""));
   const left = declaredRulesets(declared.map((other) => other.inputs));

@@ -283,6 +283,10 @@ export const listBlock = (items: readonly Phrase[]): readonly Block[] =>
 export const codeBlock = (lines: readonly string[], language: "diff" | "text" = "text"): readonly Block[] =>
   lines.length === 0 ? [] : [{ is: "code", language, lines }];
 
+/** Lists the arguments that a refresh found changed. */
+export const changedOutside = ({ found = [] }: Step): readonly string[] =>
+  found === "gone" ? [] : found.filter((name) => !DERIVED.includes(name));
+
 /**
  * Shows what every kind of resource has in common: why it's replaced, what it adopts, what a refresh found, and whether
  * it's protected.
@@ -290,8 +294,7 @@ export const codeBlock = (lines: readonly string[], language: "diff" | "text" = 
 export function commonBlocks(all: StepView): readonly Block[] {
   const { step, old, new: next } = all;
   const { found, replaceReasons } = step;
-  const names =
-    found === undefined || found === "gone" ? [] : found.filter((name) => !DERIVED.includes(name));
+  const names = changedOutside(step);
   const isProtectChanged = step.old !== undefined && step.new !== undefined && old.protect !== next.protect;
   const heir = heirOf(step, all.plan);
   const lines: readonly (Phrase | string | false)[] = [
