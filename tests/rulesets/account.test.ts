@@ -274,7 +274,10 @@ describe("the report on a deployment for an account", () => {
 
   it("names the account in each loss", () => {
     const losses: [JsonObject, RegExp][] = [
-      [{ enabled: false }, /is disabled; when last read, the account had no other managed ruleset that stays/],
+      [
+        { enabled: false },
+        /is disabled; when last read, the account had no other managed ruleset that stays/,
+      ],
       [{ expression: `ssl and ${ENTERPRISE}` }, /may run on fewer requests/],
       [{ action: "log" }, /protects less/],
       [{ exceptions: [{ expression: ENTERPRISE, skip: "this" }] }, /gets an exception|is disabled|no longer/],
@@ -294,7 +297,9 @@ describe("the report on a deployment for an account", () => {
     const own = { ...rule, ruleset: { name: "Other" } };
     const kept = (inputs: JsonObject): MadeStep => stepOf("same", KIND, "o", { old: inputs, new: inputs });
     expect(sentences(gone, kept({ ...own, zoneId: zones.empty }))).toEqual([
-      expect.stringMatching(/is removed; when last read, the account had no other managed ruleset that stays$/),
+      expect.stringMatching(
+        /is removed; when last read, the account had no other managed ruleset that stays$/,
+      ),
     ]);
     expect(sentences(gone, kept(own))).toEqual([
       expect.stringMatching(/is removed; the account's other rulesets don't replace it: /),
