@@ -70,7 +70,7 @@ function stateOf(side: Side | undefined): Phrase {
   if (side === undefined) return words("deleted");
   const { enabled, action } = side.inputs;
   if (enabled === false) return words("disabled");
-  return isHidden(enabled) ? words("known after apply") : cell(action, 40);
+  return cell(isHidden(enabled) ? enabled : action, 40);
 }
 
 /** Compares a policy that acts, unless it stops blocking or reporting. */
