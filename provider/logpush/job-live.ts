@@ -35,10 +35,10 @@ export async function currentJob(
   const job = jobs.find((each) => hasSameIdentity(recorded, each));
   if (job === undefined) return undefined;
   // Options that the program declares for the first time reset all others.
-  const strict = recorded.outputOptions === undefined && inputs["outputOptions"] !== undefined;
+  const isFirst = recorded.outputOptions === undefined && inputs["outputOptions"] !== undefined;
   const allFields = olds["allFields"] as readonly string[] | undefined;
-  const { outputOptions } = jobFromApi(recorded, job, { allFields, strict });
-  const exists = { ...jobFromApi(recorded, job, { allFields }), outputOptions };
+  const read = (strict: boolean): JobArgs => jobFromApi(recorded, job, { allFields, strict });
+  const exists = isFirst ? { ...read(false), outputOptions: read(true).outputOptions } : read(false);
   const names = Object.keys({ ...recorded, ...exists }).filter((name) => !SECRETS.includes(name));
   const [shown, before] = [exists, recorded].map(({ destinationConf }) => shownDestination(destinationConf));
   const isOther = differsInHidden(exists.destinationConf, recorded.destinationConf);

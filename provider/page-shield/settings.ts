@@ -67,7 +67,7 @@ export const pageShieldSettings = defineResource({
   async current({ ctx, olds }) {
     const id = String(olds["zoneId"]);
     const { values } = await cachedSettings(ctx, id);
-    return { id, args: pickSettings(values, Object.keys(pickSettings(olds, SETTINGS))) };
+    return { id, args: pickSettings(values, Object.keys(declaredSettings(olds))) };
   },
 
   // Fails the preview if the zone doesn't exist, its plan lacks Page Shield, or the token may not read it.

@@ -70,10 +70,15 @@ export async function compareLive(ctx: Context, compared: LiveComparison): Promi
 
 /** Records the rules beside a deployment and its exceptions, which may make up for what it loses, or not. */
 function othersIn(found: EntryPoint, own: ZoneRule): RulesetImpact["others"] {
-  const front = ownExceptions(found, { ref: own.ref });
-  const others = found.rules.filter((rule) => rule !== own && !front.includes(rule));
+  const { others } = neighbors(found, own);
   const digest = digestOf(others.map((rule) => omit({ ...rule }, ["raw"])));
   return { managed: otherManagedRules(found, own.id), digest };
+}
+
+/** Tells a deployment's exceptions from the rules beside it. */
+function neighbors(found: EntryPoint, own: ZoneRule): Record<"front" | "others", readonly ZoneRule[]> {
+  const front = ownExceptions(found, { ref: own.ref });
+  return { front, others: found.rules.filter((rule) => rule !== own && !front.includes(rule)) };
 }
 
 async function runningRuleset(
@@ -120,8 +125,7 @@ function courseOf(compared: LiveComparison): Course | undefined {
   const { args, found, olds, own } = compared;
   const { position } = args;
   if (found === undefined || own === undefined) return undefined;
-  const front = ownExceptions(found, { ref: own.ref });
-  const others = found.rules.filter((rule) => rule !== own && !front.includes(rule));
+  const { front, others } = neighbors(found, own);
   const before = found.rules
     .slice(0, found.rules.indexOf(own))
     .filter((rule) => others.includes(rule)).length;

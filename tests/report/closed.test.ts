@@ -15,6 +15,7 @@ const ACCOUNT = accounts.main;
 const ENTRY_POINT = `/zones/${ZONE}/rulesets/phases/http_request_firewall_managed/entrypoint`;
 
 const POLICY = { description: "p", action: "log", expression: "true", value: "script-src 'self'" };
+const RULE = { zoneId: ZONE, accountId: ACCOUNT, ref: "own", ruleset: { id: managedRulesets.managed } };
 const JOB = {
   name: "one",
   dataset: "http_requests",
@@ -379,14 +380,7 @@ describe("an update of something else takes back what someone made stronger:", (
     const theirs = { action: "execute", ref: "theirs", expression: "true", enabled: true, action_parameters };
     await rawSend(api, "PUT", ENTRY_POINT, { rules: [skip, theirs] });
     const exceptions = [{ expression, skip: "all" }];
-    const rule = {
-      zoneId: ZONE,
-      accountId: ACCOUNT,
-      ref: "own",
-      ruleset: { id: managedRulesets.managed },
-      exceptions,
-      adopt: "takeOver",
-    };
+    const rule = { ...RULE, exceptions, adopt: "takeOver" };
     const nothing = () => Promise.resolve();
     const change = { description: "new" };
     expect(await afterwards("ManagedRulesetOverride", rule, nothing, change)).toEqual([]);
@@ -401,13 +395,7 @@ describe("an update of something else takes back what someone made stronger:", (
     ["disabled", { enabled: false }],
   ])("an exception that's %s", async (_, change) => {
     const exceptions = [{ expression: 'http.request.uri.path eq "/x"', skip: "this" }];
-    const rule = {
-      zoneId: ZONE,
-      accountId: ACCOUNT,
-      ref: "own",
-      ruleset: { id: managedRulesets.managed },
-      exceptions,
-    };
+    const rule = { ...RULE, exceptions };
     const patch = () => patchFirstRule(change);
     expect(await afterwards("ManagedRulesetOverride", rule, patch, { description: "new" })).toEqual([
       expect.stringMatching(/(gets|widens) an exception/),
@@ -417,7 +405,6 @@ describe("an update of something else takes back what someone made stronger:", (
 
 describe("what someone changed in an object", () => {
   const TRANSFORMER = { accountId: ACCOUNT, name: "t", code: "SELECT RayID FROM http_requests" };
-  const RULE = { zoneId: ZONE, accountId: ACCOUNT, ref: "own", ruleset: { id: managedRulesets.managed } };
   const CASES: readonly [string, JsonObject, JsonObject, string, JsonObject][] = [
     [
       "PageShieldPolicy",
@@ -539,7 +526,7 @@ describe("what someone changed in an object", () => {
     expect(dangersOf(step)).toEqual([`${UNCOMPARED}; accepting this accepts any value of description`]);
   });
 
-  test("in options that the program declares for the first time is told", async () => {
+  test("in options that the program declares for the first time is a danger if it gets lost", async () => {
     const job = { ...omit(JOB, ["outputOptions"]), zoneId: ZONE };
     const recorded = await new Operation(api).up("LogpushJob", job);
     const output_options = { field_names: ["RayID"], "CVE-2021-44228": true };

@@ -136,12 +136,12 @@ const EDITED = [
 ];
 
 /** Says what an update may take back, of which the state says nothing. */
-function takenBack({ old, ...all }: StepView, isTold: boolean): string | undefined {
-  if (old.isUnfinished)
+function takenBack(all: StepView, isTold: boolean): string | undefined {
+  if (all.old.isUnfinished)
     return isTold
       ? undefined
       : "may take back what an interrupted update changed: nobody knows how far it came";
-  return isCompared({ old, ...all })
+  return isCompared(all)
     ? undefined
     : "may take back what someone changed manually: the preview didn't compare the object with what exists. One with --refresh does";
 }
