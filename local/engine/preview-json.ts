@@ -26,7 +26,7 @@ export class Digest implements Events {
 
   constructor(
     readonly config: Config,
-    readonly showSames: boolean,
+    readonly flags: { readonly showSames?: boolean; readonly showReplacementSteps?: boolean },
   ) {}
 
   diagnostic({ urn, severity, message }: Diagnostic): void {
@@ -68,8 +68,9 @@ export class Digest implements Events {
   #isShown(step: Step): boolean {
     if (isInternal(step)) return false;
     if (isRootStack(subjectOf(step).urn)) return true;
-    if (step.op === "same") return this.showSames || (step.old?.protect ?? false) !== step.new.protect;
-    return isLogical(step) || step.op === "refresh";
+    const { showSames = false, showReplacementSteps = false } = this.flags;
+    if (step.op === "same") return showSames || (step.old?.protect ?? false) !== step.new.protect;
+    return isLogical(step) || step.op === "refresh" || showReplacementSteps;
   }
 }
 

@@ -124,10 +124,11 @@ interface FailOn {
   readonly traffic?: number;
 }
 
-function failOn(text: string): FailOn {
+function failOn(text: string, before?: FailOn): FailOn {
   const most = /(?:^|,) *traffic=(\d{1,15}) *(?:,|$)/.exec(text)?.[1];
-  const kinds = wordsAmong("a kind of danger", KINDS)(text.replace(/traffic=\d{1,15}/, "traffic"));
-  return kinds.includes("traffic") ? { kinds, traffic: Number(most ?? 0) } : { kinds };
+  const given = wordsAmong("a kind of danger", KINDS)(text.replace(/traffic=\d{1,15}/, "traffic"));
+  const kinds = [...(before?.kinds ?? []), ...given];
+  return given.includes("traffic") ? { kinds, traffic: Number(most ?? 0) } : { ...before, kinds };
 }
 
 function digests(text: string, before: readonly string[]): string[] {

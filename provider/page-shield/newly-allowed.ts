@@ -122,8 +122,11 @@ function unreportedSources(
 ): readonly string[] {
   const allowed = effectiveSources(name, [earlier, declared]);
   const isInline = allowed.includes("'unsafe-inline'");
-  // Without an earlier policy, everything is lost that isn't allowed. This is what pages commonly have.
-  const common = name === "connect-src" ? [] : ["'unsafe-inline'", "'unsafe-eval'"];
+  // Without an earlier policy, everything is lost that isn't allowed. This is what pages commonly have, and other paths.
+  const common =
+    name === "connect-src"
+      ? declared.flatMap((source) => /^[^']+?[^:/](?=\/)/.exec(source) ?? [])
+      : ["'unsafe-inline'", "'unsafe-eval'"];
   const lost = (sources ?? common.filter((source) => !allowed.includes(source))).filter((source) => {
     if (source.endsWith("eval'")) return name === "script-src"; // Only that directive decides about it.
     if (isNonceOrHash(source) || source === "'unsafe-hashes'") return !isInline;

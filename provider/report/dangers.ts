@@ -68,8 +68,15 @@ export function dangersOf(plan: Plan, steps: readonly Step[], gate: JudgedGate):
  */
 function comparedBy(all: StepView): unknown {
   const { step, old, new: next, impact } = all;
-  const recorded = isDeleted(step) ? recordedImpact(step.kind, step.old) : impact.members;
-  const found = omit(recorded, ["traffic"]); // Counts change from minute to minute.
+  // Visitors, and Cloudflare's new versions, change the rest from one run to the next.
+  const found = isDeleted(step)
+    ? recordedImpact(step.kind, step.old)
+    : omitAbsent({
+        ...omit(impact.members, ["traffic", "versions"]),
+        wouldBlock:
+          impact.members["wouldBlock"] &&
+          pick(asObject(impact.members["wouldBlock"]), ["newly", "unreported"]),
+      });
   const more = omitAbsent({
     adopted: asObject(next.inputs[ADOPTED])["changes"],
     previous: old.outputs["previous"],

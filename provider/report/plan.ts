@@ -161,7 +161,11 @@ export function readPlan(text: string): Plan {
   }
   const given = data.steps ?? [];
   const steps = given.filter((step) => !isPendingDelete(step)).map(stepOf);
-  const pendingDeletes = given.filter((step) => isPendingDelete(step) && step.op !== "refresh").map(stepOf);
+  // Of each, a refreshed plan may have both steps.
+  const pending = new Map(
+    given.filter(isPendingDelete).map((step) => [`${step.urn} ${step.oldState?.id}`, step]),
+  );
+  const pendingDeletes = [...pending.values()].map((step): Step => ({ ...stepOf(step), op: "delete" }));
   const said = withoutSecretsOf(data, messagesOf(data.diagnostics ?? []));
   const hasRun = steps.some(({ type, op }) => type !== STACK && !REFRESH_OPERATIONS.includes(op));
   const diagnostics = hasRun ? said : withHostErrors(said);

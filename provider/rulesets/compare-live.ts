@@ -33,13 +33,16 @@ export interface LiveComparison {
   readonly own: ZoneRule | undefined;
 }
 
-type Compared = Pick<RulesetImpact, "compared" | "traffic" | "inFront" | "others">;
+type Compared = Pick<RulesetImpact, "compared" | "traffic" | "inFront" | "behind" | "others">;
 
 /** Compares the declaration with the deployment in the zone, or a new one with the rules that it will follow. */
 export async function compareLive(ctx: Context, compared: LiveComparison): Promise<Compared> {
   const { args, olds, own, existing, found, prepared } = compared;
   const now = await runningRuleset(ctx, compared);
-  if (now === undefined) return omitAbsent({ inFront: rulesInFront(ctx, compared) });
+  const course = courseOf(compared);
+  const others = own === undefined ? (found?.rules ?? []) : course?.others.slice(course.after);
+  const behind = others && rulesetsOf(others);
+  if (now === undefined) return omitAbsent({ inFront: rulesInFront(ctx, compared), behind });
   const isOn = (own ?? olds)?.enabled === true;
   const applied = (ruleset: RunningRuleset, acts: boolean): RunningRuleset =>
     acts ? ruleset : { ...ruleset, overrides: { enabled: false, categories: [], rules: {} } };
@@ -47,7 +50,6 @@ export async function compareLive(ctx: Context, compared: LiveComparison): Promi
   const isHidden = OVERRIDING.some((argument) => ctx.isSecret(argument));
   const shown = (lines: readonly string[]): readonly string[] =>
     isHidden && lines.length > 0 ? ["what secret arguments change"] : lines;
-  const course = courseOf(compared);
   return omitAbsent({
     compared: omitAbsent({
       weaker: shown(weaker),
@@ -57,8 +59,8 @@ export async function compareLive(ctx: Context, compared: LiveComparison): Promi
         movesNothing(compared) && existing === undefined
           ? []
           : course && effectsOfMove(ctx, compared, placeAgain(compared, course)),
-      behind: course && rulesetsBehind(course),
     }),
+    behind,
     others: own && found && othersIn(found, own),
     // Events are read by zone.
     traffic:
@@ -144,11 +146,11 @@ const placeAgain = (compared: LiveComparison, course: Course): Course =>
     ? { ...course, after: course.others.length }
     : course;
 
-/** Lists the rulesets that other rules deploy behind the rule after the update. Undefined if there are too many. */
-function rulesetsBehind({ others, after }: Course): readonly string[] | undefined {
-  const ids = others
-    .slice(after)
-    .flatMap(({ enabled, deploys }) => (enabled && deploys !== undefined ? [deploys.rulesetId] : []));
+/** Lists the rulesets that enabled rules deploy. Undefined if there are too many. */
+function rulesetsOf(rules: readonly ZoneRule[]): readonly string[] | undefined {
+  const ids = rules.flatMap(({ enabled, deploys }) =>
+    enabled && deploys !== undefined ? [deploys.rulesetId] : [],
+  );
   return ids.length > MOST_BEHIND ? undefined : [...new Set(ids)];
 }
 

@@ -23,11 +23,6 @@ export interface ComparedRules {
    * Absent if unknown.
    */
   readonly moved?: readonly string[];
-  /**
-   * The IDs of the rulesets that other rules deploy behind this deployment, to which its exceptions apply, too. Absent if
-   * unknown.
-   */
-  readonly behind?: readonly string[];
   /** A digest of the changes to each rule. */
   readonly digest: string;
 }
@@ -36,7 +31,6 @@ const compared = members({
   weaker: lines,
   stronger: lines,
   moved: lines.exactOptional(),
-  behind: lines.exactOptional(),
   digest: z.string(),
 }) satisfies z.ZodType<ComparedRules>;
 
@@ -129,6 +123,11 @@ export interface RulesetImpact extends ImpactRecord {
   readonly traffic?: Traffic;
   /** For a new rule: the rules in front of it that matter, in their order. Absent if its place isn't known. */
   readonly inFront?: readonly RuleInFront[];
+  /**
+   * The IDs of the rulesets that other rules deploy behind this deployment, to which its exceptions apply, too. For a new
+   * rule, all that others deploy. Absent if unknown.
+   */
+  readonly behind?: readonly string[];
   /** The other rules of the zone or account: what else protects it. */
   readonly others?: {
     /** The enabled ones that execute a managed ruleset. */
@@ -144,6 +143,7 @@ export const rulesetRecord = {
   compared: compared.exactOptional(),
   traffic: trafficShape.exactOptional(),
   inFront: rulesInFront.exactOptional(),
+  behind: lines.exactOptional(),
   others: members({
     managed: z.array(members({ ruleId: z.string(), rulesetId: z.string() })).readonly(),
     digest: z.string(),

@@ -154,6 +154,12 @@ describe("edgeguard report", () => {
     );
   });
 
+  test("exits with 1 for each kind of several --fail-on", async () => {
+    const plan = pathOf("deleted.json");
+    expect((await here([plan, "--fail-on", "delete", "--fail-on", "traffic=100"])).code).toBe(1);
+    expect((await here([plan, "--fail-on", "traffic=100", "--fail-on", "replace"])).code).toBe(0);
+  });
+
   test("exits with 1 and lists the first five names if there are many dangers", async () => {
     const steps = Array.from({ length: 8 }, (_, i) =>
       stepOf("delete", "PageShieldPolicy", `p${i}`, { old: { action: "log" } }),

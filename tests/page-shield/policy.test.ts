@@ -946,6 +946,11 @@ describe("wouldBlock", () => {
       ["connect-src without https://a.example"],
     ],
     [
+      "img-src 'self'",
+      "img-src 'self'; connect-src 'self' https://a.example/v1/ https://b.example",
+      ["connect-src without https://a.example"],
+    ],
+    [
       "style-src 'self'",
       "style-src 'self'; script-src 'unsafe-inline'",
       ["script-src without 'unsafe-eval'"],

@@ -14,8 +14,10 @@ import {
   recorded,
   shuffled,
   type MadeStep,
+  changed,
   created,
   deleted,
+  wouldBlock,
 } from "./plans";
 
 /** What a digest covers, and what accepting one lets through. */
@@ -47,6 +49,33 @@ describe("the digest of a plan's dangers", () => {
   test("ignores harmless changes", () => {
     const harmless = created("KvNamespace", "new", { title: "new" });
     expect(digestOf(policy("a"), harmless)).toBe(digestOf(policy("a")));
+  });
+
+  test("ignores visitors' scripts that the policy allows, and Cloudflare's new versions", () => {
+    const next = (seen: number, count: number): string | undefined =>
+      digestOf(
+        changed(
+          "PageShieldPolicy",
+          "a",
+          { zoneId: "z", action: "allow", value: "script-src 'self'" },
+          {
+            value: "script-src *",
+            ...found({ wouldBlock: { ...wouldBlock(count, ["https://x.example/"]), seen } }),
+          },
+        ),
+      );
+    expect(next(901, 1)).toBe(next(900, 1));
+    expect(next(900, 2)).not.toBe(next(900, 1));
+    const versions = (...lines: string[]): string | undefined =>
+      digestOf(
+        changed(
+          "ManagedRulesetOverride",
+          "a",
+          { zoneId: "z", ref: "a" },
+          { action: "log", ...found({ versions: lines }) },
+        ),
+      );
+    expect(versions("version 38 adds 2 rules")).toBe(versions());
   });
 
   test("of a deletion covers what the plan changes beside it, and nothing in other zones", () => {

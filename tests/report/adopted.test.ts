@@ -213,15 +213,21 @@ describe("destroying an adopted deployment", () => {
       "delete: is deleted",
     ]);
   });
+
+  test("is an unprotect danger if it puts the deployment back where it was found", async () => {
+    expect(await destroyed({}, { ...excepting, position: "first" })).toEqual([
+      'unprotect: "Cloudflare OWASP Core Ruleset" is put back where it was found, so exceptions may apply to more rules: position first',
+      "delete: is deleted",
+    ]);
+  });
 });
 
-test("a new rule's exception is a danger unless the rule goes last, because another program's rule may run the same ruleset", async () => {
+test("a new rule's exception is a danger if another program's rule runs the same ruleset, unless the new one goes last", async () => {
   const base = {
     zoneId: zones.empty,
     accountId: accounts.main,
     ruleset: { id: managedRulesets.owasp },
   };
-  await new Operation(api).up("ManagedRulesetOverride", { ...base, ref: "of-another-program" });
   const dangers = async (position: string): Promise<string[]> => {
     const { inputs } = await new Operation(api).preview("ManagedRulesetOverride", {
       ...{ ...base, ref: "own", expression: 'http.host eq "login.example.com"', position },
@@ -230,6 +236,8 @@ test("a new rule's exception is a danger unless the rule goes last, because anot
     const plan = refreshedJson(created("ManagedRulesetOverride", "own", inputs));
     return report(plan, "json").dangers.map(({ sentence }) => sentence.toString());
   };
+  expect(await dangers("first")).toEqual([]);
+  await new Operation(api).up("ManagedRulesetOverride", { ...base, ref: "of-another-program" });
   expect(await dangers("first")).toEqual([
     '"Cloudflare OWASP Core Ruleset" gets an exception: true skips "this ruleset"',
   ]);

@@ -54,7 +54,18 @@ describe("the report on a namespace", () => {
     ],
     [
       "is renamed",
-      ["delete n"],
+      [],
+      [
+        stepOf("delete", "KvNamespace", "n", { old: { ...data, forceDestroy: true }, state: { id: "own" } }),
+        created("KvNamespace", "m", {
+          ...data,
+          adopted: { object: "namespace own", onDestroy: "keeps it" },
+        }),
+      ],
+    ],
+    [
+      "gives way to one with its title, which nobody proved to be the same",
+      ["irreversible n", "delete n"],
       [
         stepOf("delete", "KvNamespace", "n", { old: { ...data, forceDestroy: true } }),
         created("KvNamespace", "m", data),
@@ -82,6 +93,15 @@ describe("the report on a namespace", () => {
       "an interrupted replacement left behind",
       ["irreversible n", "delete n"],
       [stepOf("delete-replaced", "KvNamespace", "n", { old: { ...data, forceDestroy: true } })],
+    ],
+    [
+      "an interrupted replacement left behind, as a refreshed plan shows it",
+      ["irreversible n", "delete n"],
+      [
+        stepOf("refresh", "KvNamespace", "n", { old: data, new: data }),
+        stepOf("refresh", "KvNamespace", "n", { old: data, state: { id: "left", delete: true } }),
+        stepOf("same", "KvNamespace", "n", { old: data, new: data }),
+      ],
     ],
   ])("lists the expected dangers of a namespace that %s", (_, dangers, steps) => {
     expect(dangersOf(...steps)).toEqual(dangers);
@@ -627,6 +647,23 @@ describe("reports that a managed ruleset stops acting:", () => {
       'OWASP gets an exception: ssl skips "this ruleset"',
     ]);
     expect(lost({ ...one, expression: 'ends_with(http.host, "b.example")' })).toHaveLength(1);
+  });
+
+  test("doesn't report that several exceptions become one", () => {
+    const one = (...hosts: string[]): object => ({
+      expression: `http.host in {${hosts.map((host) => JSON.stringify(host)).join(" ")}}`,
+      skip: "this",
+    });
+    const lost = (next: object): string[] =>
+      sentences(
+        "unprotect",
+        stepOf("update", "ManagedRulesetOverride", "one", {
+          old: { ...rule, exceptions: [one("a"), one("b")] },
+          new: { ...rule, exceptions: [next] },
+        }),
+      );
+    expect(lost(one("a", "b"))).toEqual([]);
+    expect(lost(one("a", "b", "c"))).toHaveLength(1);
   });
 
   test("says of a renamed deployment that protects less that it doesn't replace the removed one", () => {

@@ -727,7 +727,7 @@ describe("the preview", () => {
     const before = { owasp: { paranoiaLevel: 3, scoreThreshold: 40 }, ruleset: { name: OWASP } };
     const recorded = await bench.up(bench.declare(before));
     const digests = new Set<string>();
-    const nothing = { weaker: [], stronger: [], moved: [], behind: [] };
+    const nothing = { weaker: [], stronger: [], moved: [] };
     const preview = async (changes: object): Promise<unknown> => {
       const { inputs } = await bench.preview(bench.declare({ ...before, ...changes }), recorded);
       const { compared } = inputs["impact"] as { readonly compared: { readonly digest: string } };

@@ -103,7 +103,7 @@ open_saved() {
 plan() {
   local planned=0
   gated=0
-  "${pulumi[@]}" preview --json --show-sames --non-interactive >"$out/preview.json" || planned=$?
+  "${pulumi[@]}" preview --json --show-sames --show-replacement-steps --non-interactive >"$out/preview.json" || planned=$?
   "${edgeguard[@]}" report "$out/preview.json" --format json "${gate[@]}" >"$out/report.json" 2>/dev/null || true
   "${edgeguard[@]}" report "$out/preview.json" "${gate[@]}" >"$out/report.md" 2>"$out/gate.txt" || gated=$?
   cat "$out/report.md"

@@ -20,6 +20,7 @@ interface RunFlags extends GlobalFlags, TargetFlags {
   readonly diff?: boolean;
   readonly json?: boolean;
   readonly showSames?: boolean;
+  readonly showReplacementSteps?: boolean;
   readonly clearPendingCreates?: boolean;
   readonly runProgram?: boolean;
   readonly savePlan?: string;
@@ -82,6 +83,7 @@ function addCommonFlags(command: Command): Command {
     .option("--expect-no-changes", "fail if anything changes")
     .option("--diff", "also show all inputs of created and deleted resources")
     .option("--show-sames", "also show unchanged resources")
+    .option("--show-replacement-steps", "also show how resources are replaced")
     .option("-r, --refresh [on]", "refresh the state first", parseBoolean)
     .option("-t, --target <urn>", "only change this resource; can be repeated", collect)
     .option("--target-replace <urn>", "only replace this resource; can be repeated", collect);
@@ -141,7 +143,7 @@ class Runner {
   }
 
   async #previewAsJson(session: Session): Promise<void> {
-    const digest = new Digest(await session.config(), this.flags.showSames ?? false);
+    const digest = new Digest(await session.config(), this.flags);
     await this.#runEngine(session, true, digest, ({ counts }, seconds) => {
       this.io.stdout.write(`${digest.toJson(counts, seconds)}\n`);
     });

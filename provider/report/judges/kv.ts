@@ -11,7 +11,6 @@ import {
   isSamePlace,
   losesObject,
   othersOf,
-  successor,
   unknownPlaces,
   type StepView,
 } from "../sections/section";
@@ -29,8 +28,6 @@ export const namespaceData: Judge = (all) => {
       ["irreversible", say`namespace ${title} ${is} replaced by a new, empty one; its keys aren't copied`],
     ];
   }
-  // Another resource adopts it, or the update fails before it deletes anything.
-  if (successor(all, ["title", "accountId", "preview", "jurisdiction"]) !== undefined) return [];
   return old.inputs["forceDestroy"] === true
     ? [["irreversible", say`namespace ${title} is deleted with every key in it (forceDestroy)`]]
     : [

@@ -183,17 +183,15 @@ const moreExceptions: Comparison = (change) => {
   const [oldIds, nextIds] = idsOfBoth(before, after);
   const [old, next] = [withIds(oldIds), withIds(nextIds)];
   // What a preview saw behind the rule, together with the rule itself.
-  const reachable = comparedIn(change, "behind")?.map((id): Side => ({
-    inputs: { ruleset: { id } },
-    outputs: {},
-  }));
+  const { behind } = z.object(rulesetRecord).parse(change.found);
+  const reachable = behind?.map((id): Side => ({ inputs: { ruleset: { id } }, outputs: {} }));
   if (isProtected) reachable?.push(after);
   return exceptionsOf(after)
     .filter((one) => !isLast && !selectsNothing(one["expression"]))
     .filter((one) => reachable?.some((other) => mayReach(one, after, other)) !== false)
-    .filter((one) => !exceptionsOf(before).some((known) => skipsNoMoreRequests([one, next], [known, old])))
+    .filter((one) => !skipsNoMoreRequests([one, next], exceptionsOf(before), old))
     .map((one) => {
-      const was = exceptionsOf(before).find((known) => skipsNoMoreRequests([known, old], [one, next]));
+      const was = exceptionsOf(before).find((known) => skipsNoMoreRequests([known, old], [one], next));
       const how = was === undefined ? words("gets an exception:") : say`widens an exception: ${skips(was)} →`;
       return say`${nameOf(after)} ${how} ${skips(one)}`;
     });
@@ -259,12 +257,18 @@ export const managed = judgesFor(traits, COMPARISONS, {
     const moved = own?.place === "stays" ? [] : movedPosition(change);
     const alone = moved.length > 0 ? moved : again;
     if (own === undefined || before === undefined || after === undefined) return alone;
-    const mayMove =
-      own.place === "open" && own.isCompared && alone.length === 0
-        ? [
-            say`${nameOf(after)} may move, because the rule that its position names moves or gets another ref, so exceptions may apply to more rules: position ${cell(after.inputs["position"])}`,
-          ]
-        : alone;
+    const isOpen = own.place === "open" && (own.isCompared || isDeleted(step)) && alone.length === 0;
+    const [how, position] = isDeleted(step)
+      ? ["is put back where it was found", before.inputs["position"]]
+      : [
+          "may move, because the rule that its position names moves or gets another ref",
+          after.inputs["position"],
+        ];
+    const mayMove = isOpen
+      ? [
+          say`${nameOf(after)} ${words(how)}, so exceptions may apply to more rules: position ${cell(position)}`,
+        ]
+      : alone;
     return mayRun(before) && mayAct(after)
       ? [...mayMove, ...newlySkipped(own, all), ...skippedAnew(own, before, all, step)]
       : mayMove;
@@ -319,7 +323,7 @@ const formatOptional = (given: unknown): string =>
   given === undefined ? "not set" : cell(given, 80).toString();
 
 /** Returns what the preview found by comparing with the live rule. Undefined without live checks. */
-function comparedIn({ found }: Change, member: "weaker" | "moved" | "behind"): readonly string[] | undefined {
+function comparedIn({ found }: Change, member: "weaker" | "moved"): readonly string[] | undefined {
   const { compared } = z.object(rulesetRecord).parse(found);
   return compared?.[member]?.map((line) => cell(line, 300).toString());
 }

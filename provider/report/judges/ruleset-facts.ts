@@ -64,17 +64,21 @@ function reachOf(given: unknown, side: Side): Reach | undefined {
   return new Map(Object.entries(resolved.rules));
 }
 
-/** Whether one exception skips no more than another. */
+/** Whether an exception skips no more than others do together. */
 export function skipsNoMoreRequests(
   [one, next]: readonly [Exception, Side],
-  [known, old]: readonly [Exception, Side],
+  known: readonly Exception[],
+  old: Side,
 ): boolean {
   // A plan shows the IDs of the rulesets that an exception names only as recorded by the last update.
   const named = { ...next, outputs: { ...old.outputs, ...next.outputs } };
-  return (
-    reachesNoMore(reachOf(one["skip"], named), reachOf(known["skip"], old)) &&
-    selectsNoLess(known["expression"], one["expression"])
-  );
+  const reach = reachOf(one["skip"], named);
+  const expressions = known
+    .filter((each) => reachesNoMore(reach, reachOf(each["skip"], old)))
+    .map(({ expression }) => expression);
+  const together = expressions.map((each) => `(${String(each)})`).join(" or ");
+  // One that can't be read leaves the others.
+  return [...expressions, together].some((wide) => selectsNoLess(wide, one["expression"]));
 }
 
 function reachesNoMore(one: Reach | undefined, known: Reach | undefined): boolean {

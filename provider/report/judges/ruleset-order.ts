@@ -209,5 +209,4 @@ function wasSkipped(exception: Exception, other: Deployment, own: Deployment): b
 
 /** Whether the holder already had an exception that skipped the same. */
 const hadException = (exception: Exception, { before: holder, after }: Deployment): boolean =>
-  holder !== undefined &&
-  exceptionsOf(holder).some((known) => skipsNoMoreRequests([exception, after], [known, holder]));
+  holder !== undefined && skipsNoMoreRequests([exception, after], exceptionsOf(holder), holder);

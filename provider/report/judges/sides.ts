@@ -119,20 +119,19 @@ export function changesOf(
       return [];
     return [{ before: adoptedBy(all), after: next, found: all.impact.members }];
   }
-  const going = (): Change => changeByDelete(all, traits, comparisons);
-  if (isDeleted(step)) return [going()];
+  const going = (): readonly Change[] => (old.retained ? [] : [changeByDelete(all, traits, comparisons)]);
+  if (isDeleted(step)) return going();
   const change: Change = { before: old, after: next, found: all.impact.members };
   if (!isReplaced(all)) return [change];
   return isSamePlace(old.inputs, next.inputs, traits.scope)
     ? [change]
-    : [going(), { ...change, before: adoptedBy(all) }];
+    : [...going(), { ...change, before: adoptedBy(all) }];
 }
 
 /** Compares an object that a step deletes with the one that replaces it, if any. */
 function changeByDelete(all: StepView, traits: ObjectTraits, comparisons: readonly Comparison[]): Change {
   const { old } = all;
   const to = (after: Side | undefined, found = {}): Change => ({ before: old, after, found });
-  if (old.retained) return to(old);
   const replacements = othersOf(all, traits.scope).filter(
     (other) => other.step.new !== undefined && !isDeleted(other.step) && traits.mayReplace(old, other),
   );

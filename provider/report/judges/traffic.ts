@@ -56,7 +56,7 @@ function runsOnMore(all: StepView): boolean {
   const [was, is] = [before.inputs, next.inputs];
   const isMoved = is["position"] !== undefined && !isUnchanged(was["position"], is["position"]);
   const keepsExceptions = exceptionsOf(before).every((known) =>
-    exceptionsOf(next).some((one) => skipsNoMoreRequests([known, before], [one, next])),
+    skipsNoMoreRequests([known, before], exceptionsOf(next), next),
   );
   return (
     isMoved ||
