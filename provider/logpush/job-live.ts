@@ -4,7 +4,7 @@ import { scopeName, scopeOf, type Scope } from "../runtime/composite-id";
 import { keyedDigest } from "../runtime/impact";
 import type { Context, ExistingObject, Findings } from "../runtime/lifecycle";
 import { nearest } from "../basics/nearest";
-import { ownMember, pick, sameJson, type JsonObject } from "../basics/json";
+import { isJsonObject, ownMember, pick, sameJson, type JsonObject } from "../basics/json";
 import { adoptionOf, findJobToAdopt, SECRETS } from "./adopt-job";
 import { DATASETS, isDocumentedFor, typesOf } from "./dataset-fields";
 import { differsInHidden, hasLongSecret, sameAddress, samePlace, shownDestination } from "./destination-text";
@@ -14,6 +14,7 @@ import { hasSameIdentity, jobFromApi, type Job } from "./job";
 import { listFields, listJobs, type ListedField } from "./job-api";
 import { SEEN } from "./impact";
 import { filterFinding, jobArgs, jobLabel, type JobArgs } from "./job-args";
+import { optionsFromApi } from "./output-options";
 import { warnOfMissingProof } from "./ownership";
 
 /** A job's live checks: whether an existing job can be adopted, and whether the fields exist. */
@@ -34,11 +35,11 @@ export async function currentJob(
   const jobs = (await ctx.unlessForbidden(() => cachedJobs(ctx, scopeOf(recorded)))) ?? [];
   const job = jobs.find((each) => hasSameIdentity(recorded, each));
   if (job === undefined) return undefined;
-  // Options that the program declares for the first time reset all others.
-  const isFirst = recorded.outputOptions === undefined && inputs["outputOptions"] !== undefined;
   const allFields = olds["allFields"] as readonly string[] | undefined;
-  const read = (strict: boolean): JobArgs => jobFromApi(recorded, job, { allFields, strict });
-  const exists = isFirst ? { ...read(false), outputOptions: read(true).outputOptions } : read(false);
+  const exists = {
+    ...jobFromApi(recorded, job, { allFields }),
+    ...optionsBefore(recorded, inputs["outputOptions"], job, allFields),
+  };
   const names = Object.keys({ ...recorded, ...exists }).filter((name) => !SECRETS.includes(name));
   const [shown, before] = [exists, recorded].map(({ destinationConf }) => shownDestination(destinationConf));
   const isOther = differsInHidden(exists.destinationConf, recorded.destinationConf);
@@ -48,6 +49,20 @@ export async function currentJob(
     destinationShown: isOther ? `${shown}, with another credential or tenant` : where,
   };
   return { id: job.id, args };
+}
+
+/** Returns the options that a job has if the program declares options, or their fields, for the first time: it resets all others. */
+function optionsBefore(
+  { outputOptions: recorded }: JobArgs,
+  next: unknown,
+  { raw }: Job,
+  allFields: readonly string[] | undefined,
+): Pick<JobArgs, "outputOptions"> {
+  const isFieldsFirst = recorded?.fieldNames === undefined && isJsonObject(next) && "fieldNames" in next;
+  if (next === undefined || (recorded !== undefined && !isFieldsFirst)) return {};
+  const declared = { ...recorded, ...(isFieldsFirst ? { fieldNames: [] } : {}) };
+  const found = optionsFromApi(declared, raw["output_options"] ?? null, allFields);
+  return Object.keys(found).length === 0 ? {} : { outputOptions: found };
 }
 
 // The create doesn't accept an incomplete list either.

@@ -17,7 +17,7 @@ import {
 } from "./model";
 import { joined, name as nameOf, say, value, words, type Phrase } from "./phrase";
 import type { Operation, Plan, Refreshed, Step } from "./plan";
-import { changedOutside, commonBlocks, isDeleted, textBlock, viewOf } from "./sections/section";
+import { commonBlocks, isDeleted, textBlock, undoesChange, viewOf } from "./sections/section";
 import { sectionWriterOf } from "./sections/writers";
 import { applying, compareText } from "../basics/words";
 import { hasUnknown } from "../runtime/engine-values";
@@ -126,7 +126,6 @@ function countsOf(steps: readonly Step[]): Record<string, number> {
 const changedProviders = ({ steps }: Plan): readonly Step[] =>
   steps.filter((step) => PROVIDER_TYPES.includes(step.type) && step.op !== "same" && isChange(step));
 
-const undoesChange = (step: Step): boolean => step.found === "gone" || changedOutside(step).length > 0;
 const ONLY_REFRESHED = say`This plan was made with --refresh and undoes manual changes: it holds for ${value("pulumi up --refresh")}. Without that, an update leaves alone what the program doesn't change.`;
 
 export function notesOf(plan: Plan): Phrase[] {

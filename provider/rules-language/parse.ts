@@ -319,7 +319,7 @@ class Parser {
 
   #missingValue(token: Token, operator: Comparison | undefined): string {
     if (token.problem !== undefined) return token.problem;
-    if (token.text.startsWith("'") || token.text.startsWith("‘")) return OTHER_QUOTES;
+    if (/^['‘“”„«]/u.test(token.text)) return OTHER_QUOTES;
     if (
       token.kind === "end" ||
       token.kind === "close" ||
@@ -347,7 +347,7 @@ class Parser {
 }
 
 const JOIN = 'Join conditions with "and", "or" or "xor"';
-const OTHER_QUOTES = 'strings need double quotes. Write "…"';
+const OTHER_QUOTES = 'strings need straight double quotes. Write "…"';
 
 function syntaxError({ at }: Token, reason: string): ExpressionSyntaxError {
   return new ExpressionSyntaxError({ at, reason });

@@ -1,12 +1,11 @@
 import { scopeOf } from "../runtime/composite-id";
 import type { Context } from "../runtime/lifecycle";
-import { digestOf } from "../basics/digest";
-import { omit, omitAbsent, sameJson } from "../basics/json";
+import { omitAbsent, sameJson } from "../basics/json";
 import type { Existing } from "./adoption";
 import { compareEffects, type RunningRuleset } from "./compare-effects";
 import { prepare, type Declared, type Prepared } from "./deployment";
 import type { RuleInFront, RulesetImpact } from "./impact";
-import { isSameEntryPoint, otherManagedRules } from "./entry-point";
+import { isSameEntryPoint } from "./entry-point";
 import { OVERRIDING } from "./effective";
 import { ownExceptions } from "./exceptions";
 import { findManagedRuleset, UnknownRulesetError } from "./managed";
@@ -33,7 +32,7 @@ export interface LiveComparison {
   readonly own: ZoneRule | undefined;
 }
 
-type Compared = Pick<RulesetImpact, "compared" | "traffic" | "inFront" | "behind" | "others">;
+type Compared = Pick<RulesetImpact, "compared" | "traffic" | "inFront" | "behind">;
 
 /** Compares the declaration with the deployment in the zone, or a new one with the rules that it will follow. */
 export async function compareLive(ctx: Context, compared: LiveComparison): Promise<Compared> {
@@ -61,20 +60,12 @@ export async function compareLive(ctx: Context, compared: LiveComparison): Promi
           : course && effectsOfMove(ctx, compared, placeAgain(compared, course)),
     }),
     behind,
-    others: own && found && othersIn(found, own),
     // Events are read by zone.
     traffic:
       args.enabled && isOn && !isHidden && args.zoneId !== undefined
         ? await trafficOf(ctx, args.zoneId, { before: now, after: prepared, found })
         : undefined,
   });
-}
-
-/** Records the rules beside a deployment and its exceptions, which may make up for what it loses, or not. */
-function othersIn(found: EntryPoint, own: ZoneRule): RulesetImpact["others"] {
-  const { others } = neighbors(found, own);
-  const digest = digestOf(others.map((rule) => omit({ ...rule }, ["raw"])));
-  return { managed: otherManagedRules(found, own.id), digest };
 }
 
 /** Tells a deployment's exceptions from the rules beside it. */

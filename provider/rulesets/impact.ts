@@ -4,7 +4,6 @@ import type { JsonObject } from "../basics/json";
 import { members } from "../basics/published";
 import { applying, pluralize } from "../basics/words";
 import { formatNumber } from "../limits/workers";
-import type { OtherManagedRule } from "./entry-point";
 import { quoteRule } from "./rule-names";
 
 /** What an operation finds out about a deployment of a managed ruleset, and the messages about it. */
@@ -128,13 +127,6 @@ export interface RulesetImpact extends ImpactRecord {
    * rule, all that others deploy. Absent if unknown.
    */
   readonly behind?: readonly string[];
-  /** The other rules of the zone or account: what else protects it. */
-  readonly others?: {
-    /** The enabled ones that execute a managed ruleset. */
-    readonly managed: readonly OtherManagedRule[];
-    /** A digest of all of them, also those that skip. */
-    readonly digest: string;
-  };
   /** What new versions of the ruleset change for the deployment, and what a pinned version lacks. */
   readonly versions?: readonly string[];
 }
@@ -144,10 +136,6 @@ export const rulesetRecord = {
   traffic: trafficShape.exactOptional(),
   inFront: rulesInFront.exactOptional(),
   behind: lines.exactOptional(),
-  others: members({
-    managed: z.array(members({ ruleId: z.string(), rulesetId: z.string() })).readonly(),
-    digest: z.string(),
-  }).exactOptional(),
   versions: lines.exactOptional(),
 } as const satisfies RecordShape<RulesetImpact>;
 

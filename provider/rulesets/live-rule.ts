@@ -12,6 +12,9 @@ import type { EntryPoint, ManagedRuleset, ZoneRule } from "./wire";
 
 /** Converts an existing rule to arguments, and finds the ruleset that it executes. */
 
+/** The drift of a rule that someone dragged away from its exceptions. An update moves these. */
+export const EXCEPTIONS_APART = "the exceptions aren't all directly in front of the rule";
+
 /** What a comparison needs to know about the ruleset. */
 export interface RulesetFacts {
   readonly scoreRule?: string | undefined;
@@ -95,10 +98,7 @@ export function readLiveRule(
   const { owasp, categories, rules, action, allRulesEnabled } = overrides;
   const publicKey = declared.matchedData === undefined ? undefined : deploys?.publicKey;
   const { exceptions, hasGap } = readExceptions(found, rule, own);
-  const drift = [
-    ...inexpressible,
-    ...(hasGap ? ["the exceptions aren't all directly in front of the rule"] : []),
-  ];
+  const drift = [...inexpressible, ...(hasGap ? [EXCEPTIONS_APART] : [])];
   return {
     owasp,
     categories,

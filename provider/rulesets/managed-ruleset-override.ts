@@ -269,7 +269,7 @@ export const managedRulesetOverride = defineResource({
     });
   },
 
-  async current({ ctx, olds }) {
+  async current({ ctx, olds, inputs }) {
     const recorded = recordedArgs(olds);
     if (recorded === undefined) return undefined;
     const found = await cachedEntryPoint(ctx, entryPointOf(recorded));
@@ -281,7 +281,11 @@ export const managedRulesetOverride = defineResource({
     const exists = argumentsOf(recorded, prepared, found, { rule, from });
     // An update moves the rule only if it's on the wrong side.
     const position = positionOnWrongSide(recorded.position, found, rule) ?? recorded.position;
-    return { id: rule.id, args: { ...exists, position } };
+    // A key that the program declares for the first time replaces someone else's.
+    const { publicKey } = rule.deploys ?? {};
+    const isFirst = recorded.matchedData === undefined && inputs["matchedData"] !== undefined;
+    const matchedData = isFirst && publicKey !== undefined ? { publicKey } : exists["matchedData"];
+    return { id: rule.id, args: { ...exists, position, matchedData } };
   },
 
   async live({ ctx, args, olds }) {

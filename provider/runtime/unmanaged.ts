@@ -54,5 +54,5 @@ export function newsOf(before: unknown, now: unknown): string | undefined {
   const each = changed.map(([name, member]) =>
     typeof member === "string" ? `\`${name}\` has another value` : `\`${name}\` is ${String(member)}`,
   );
-  return `changed outside the program: ${inSeries(each)}; this version can't manage ${each.length === 1 ? "it" : "them"}`;
+  return `changed outside the program: ${inSeries(each)}; the program doesn't set ${each.length === 1 ? "it" : "them"}`;
 }

@@ -78,7 +78,7 @@ describe("the pipeline script", () => {
         expect(await run("drift")).toEqual({
           code: 0,
           stdout: expect.stringContaining(
-            "**Nothing was changed manually: 2 resources match the state.**",
+            "**Nothing that the program sets was changed manually: 2 resources match the state.**",
           ) as string,
           stderr: "",
         });

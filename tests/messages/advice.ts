@@ -84,6 +84,13 @@ export const ADVICE: readonly (readonly [says: string, doing: Doing])[] = [
   ],
   ["must have these keys as they are now", KEPT],
   ["To keep the change, …", KEPT],
+  [
+    "To manage the key, declare it as …",
+    [
+      "tests/report/closed.test.ts",
+      "finds a key that logs what matched, and the program keeps it by declaring it",
+    ],
+  ],
   ["put this in the program", KEPT],
   ["To keep the changed arguments, …", { untested: "the rest of such a change has no argument" }],
   // Fixes of mistakes.

@@ -5,7 +5,7 @@ import { omit, omitAbsent, type JsonObject } from "../../provider/basics/json";
 import { HIDDEN } from "../../provider/runtime/hidden";
 import { accounts, apiPerTest, zones } from "../support/bench";
 import { Operation, rawGet, rawSend, UNKNOWN, type Recorded } from "../support/operation";
-import { created, driftIn, planJson, read, refreshedJson, stepOf, type MadeStep } from "./plans";
+import { created, driftIn, driftOf, planJson, read, refreshedJson, stepOf, type MadeStep } from "./plans";
 
 /** Losses that only a comparison with the zone, or with the rest of the plan, shows. */
 
@@ -225,21 +225,17 @@ describe("a managed ruleset's deployment", () => {
     expect(newState?.["inputs"]).not.toHaveProperty("impact.changes");
   });
 
-  test("isn't accepted once the zone's other rules change, which the sentence names", async () => {
-    const action_parameters = { id: managedRulesets.managed };
-    const theirs = { action: "execute", ref: "theirs", expression: "true", enabled: true, action_parameters };
-    await rawSend(api, "PUT", ENTRY_POINT, { rules: [theirs] });
+  test("whose key the program declares for the first time is compared with the key that exists", async () => {
     const recorded = await new Operation(api).up("ManagedRulesetOverride", owasp);
-    const off = () => changing("ManagedRulesetOverride", recorded, { ...owasp, enabled: false });
-    const before = await off();
-    expect(dangersOf(before)).toEqual([expect.stringMatching(/also had "Cloudflare Managed Ruleset"/)]);
-    await patchFirstRule({ ...theirs, expression: 'http.host eq "a"' });
-    const narrower = await off();
-    expect(digestOf(narrower)).not.toBe(digestOf(before));
-    await patchFirstRule({ ...theirs, enabled: false });
-    expect(dangersOf(await off())).toEqual([
-      expect.stringMatching(/had no other managed ruleset that stays/),
-    ]);
+    const [theirs, ours] = ["a", "b"].map((letter) => `${letter.repeat(43)}=`);
+    const logging = { ...owasp, matchedData: { publicKey: ours } };
+    expect(dangersOf(await changing("ManagedRulesetOverride", recorded, logging))).toEqual([]);
+    await patchFirstRule({
+      action_parameters: { id: managedRulesets.owasp, matched_data: { public_key: theirs } },
+    });
+    expect(dangersOf(await changing("ManagedRulesetOverride", recorded, logging))).toContainEqual(
+      `unprotect one: "Cloudflare OWASP Core Ruleset" logs what matched for another key, or no longer: ${theirs} → ${ours}`,
+    );
   });
 
   test("isn't taken over if a 404 doesn't say that there are no rules", async () => {
@@ -536,6 +532,20 @@ describe("what someone changed in an object", () => {
       expect.stringMatching(/CVE-2021-44228/),
     );
     expect(dangersOf(await changing("LogpushJob", recorded, { ...job, frequency: "low" }))).toEqual([]);
+  });
+
+  test("in fields that the program declares for the first time is a danger if one gets lost", async () => {
+    const job = { ...omit(JOB, ["outputOptions"]), zoneId: ZONE };
+    const recorded = await new Operation(api).up("LogpushJob", job);
+    const path = `/zones/${ZONE}/logpush/jobs/${recorded.id}`;
+    const output_options = { field_names: ["ClientIP", "RayID"] };
+    await rawSend(api, "PUT", path, { output_options });
+    const fields = async (...fieldNames: string[]): Promise<string[]> =>
+      dangersOf(await changing("LogpushJob", recorded, { ...job, outputOptions: { fieldNames } }));
+    expect(await fields("ClientIP", "RayID")).toEqual([]);
+    expect(await fields("RayID")).toEqual([
+      "unprotect one: a field is no longer logged: ClientIP (2 → 1 field)",
+    ]);
   });
 
   test("fails the preview of an update if the token may not read it, and not while a place isn't known", async () => {
@@ -885,7 +895,21 @@ describe("the drift report on what a plan hides", () => {
     ]);
   });
 
-  test("finds a key that logs what matched, which no argument declares", async () => {
+  test("says that a rule dragged away from its exceptions stays there, and they follow", async () => {
+    const skipped = { ...RULE, exceptions: [{ expression: 'http.host eq "a"', skip: "this" }] };
+    const recorded = await new Operation(api).up("ManagedRulesetOverride", skipped);
+    const other = { ...RULE, ref: "other", ruleset: { id: managedRulesets.owasp } };
+    await new Operation(api).up("ManagedRulesetOverride", other);
+    const { result } = await rawGet(api, ENTRY_POINT);
+    const [exception, own, last] = (result as { rules: JsonObject[] }).rules;
+    await rawSend(api, "PUT", ENTRY_POINT, { rules: [exception, last, own] });
+    const now = await new Operation(api).refresh("ManagedRulesetOverride", recorded);
+    expect(driftOf("ManagedRulesetOverride", recorded, now)?.update).toBe(
+      "pulumi up --refresh moves the exceptions to the rule, wherever that is now; it undoes whatever else was changed",
+    );
+  });
+
+  test("finds a key that logs what matched, and the program keeps it by declaring it", async () => {
     const rule = { zoneId: ZONE, accountId: ACCOUNT, ref: "mine", ruleset: { id: managedRulesets.managed } };
     const recorded = await new Operation(api).up("ManagedRulesetOverride", rule);
     const { result } = await rawGet(api, ENTRY_POINT);
@@ -894,6 +918,14 @@ describe("the drift report on what a plan hides", () => {
     const action_parameters = { ...(own?.["action_parameters"] as JsonObject), matched_data };
     await rawSend(api, "PUT", ENTRY_POINT, { rules: [{ ...own, action_parameters }] });
     const now = await new Operation(api).refresh("ManagedRulesetOverride", recorded);
-    expect(JSON.stringify(now?.outputs["unmanaged"])).toContain("matched_data");
+    expect(driftOf("ManagedRulesetOverride", recorded, now)).toMatchObject({
+      update: "pulumi up --refresh leaves it as it is, because the program doesn't set it",
+      keep: { how: "To manage the key, declare it as matchedData", code: [] },
+    });
+    const declared = { ...rule, matchedData: { publicKey: matched_data.public_key } };
+    const kept = await new Operation(api).up("ManagedRulesetOverride", declared, now);
+    expect(JSON.stringify((await rawGet(api, ENTRY_POINT)).result)).toContain(matched_data.public_key);
+    const after = await new Operation(api).refresh("ManagedRulesetOverride", kept);
+    expect(driftOf("ManagedRulesetOverride", kept, after)).toBeUndefined();
   });
 });

@@ -8,6 +8,7 @@ import {
   found,
   list,
   many,
+  planJson,
   refreshedJson,
   stepOf,
   type MadeStep,
@@ -408,14 +409,12 @@ describe("reports that a managed ruleset stops acting:", () => {
     expression: "true",
   });
   const REMOVED = `OWASP in zone ${ZONE} is removed`;
-  const LAST = "when last read, the zone had no other managed ruleset that stays";
-  const other = { ruleId: "r9", rulesetId: "4814384a9e5d4991b9815dcfc25d2f1f" };
 
   test.each<[string, string[], MadeStep[]]>([
-    ["when the only one is deleted", [`${REMOVED}; ${LAST}`], [gone]],
+    ["when the only one is deleted", [REMOVED], [gone]],
     [
       "when it's disabled",
-      [`OWASP in zone ${ZONE} is disabled; ${LAST}`],
+      [`OWASP in zone ${ZONE} is disabled`],
       [
         stepOf("update", "ManagedRulesetOverride", "one", {
           old: rule,
@@ -426,7 +425,7 @@ describe("reports that a managed ruleset stops acting:", () => {
     ],
     [
       "when it moves to another zone",
-      [`${REMOVED}; ${LAST}`],
+      [REMOVED],
       [
         stepOf("replace", "ManagedRulesetOverride", "one", {
           old: rule,
@@ -435,19 +434,11 @@ describe("reports that a managed ruleset stops acting:", () => {
         }),
       ],
     ],
-    [
-      "although another ruleset stays",
-      [`${REMOVED}; the zone's other rulesets don't replace it: another`],
-      [gone, kept("ManagedRulesetOverride", "two", owasp)],
-    ],
-    [
-      "although another ruleset is added",
-      [`${REMOVED}; the zone's other rulesets don't replace it: another`],
-      [gone, created("ManagedRulesetOverride", "two", owasp)],
-    ],
+    ["although another ruleset stays", [REMOVED], [gone, kept("ManagedRulesetOverride", "two", owasp)]],
+    ["although another ruleset is added", [REMOVED], [gone, created("ManagedRulesetOverride", "two", owasp)]],
     [
       "when it may be disabled, and doesn't stay for itself",
-      [`OWASP in zone ${ZONE} may be disabled; ${LAST}; accepting this accepts any value of enabled`],
+      [`OWASP in zone ${ZONE} may be disabled; accepting this accepts any value of enabled`],
       [
         stepOf("update", "ManagedRulesetOverride", "one", {
           old: rule,
@@ -458,11 +449,11 @@ describe("reports that a managed ruleset stops acting:", () => {
     ],
     [
       "and doesn't count another team's rule that the plan takes over and disables",
-      [`${REMOVED}; ${LAST}`, `another in zone ${ZONE} is disabled; ${LAST}`],
+      [REMOVED, `another in zone ${ZONE} is disabled`],
       [
         stepOf("delete", "ManagedRulesetOverride", "one", {
           old: rule,
-          outputs: { ...outputs, otherManagedRules: [other] },
+          outputs,
         }),
         created("ManagedRulesetOverride", "two", {
           ...owasp,
@@ -486,7 +477,7 @@ describe("reports that a managed ruleset stops acting:", () => {
     ],
     [
       "when the other is disabled",
-      [`${REMOVED}; ${LAST}`],
+      [REMOVED],
       [gone, kept("ManagedRulesetOverride", "two", { ...rule, enabled: false })],
     ],
     [
@@ -521,7 +512,7 @@ describe("reports that a managed ruleset stops acting:", () => {
     ],
     [
       "when onDestroy is restore, and there's nothing to restore",
-      [`${REMOVED}; ${LAST}`],
+      [REMOVED],
       [
         stepOf("delete", "ManagedRulesetOverride", "one", {
           old: { ...rule, onDestroy: "restore" },
@@ -531,7 +522,7 @@ describe("reports that a managed ruleset stops acting:", () => {
     ],
     [
       "when it was adopted and is removed",
-      [`${REMOVED}; ${LAST}`],
+      [REMOVED],
       [
         stepOf("delete", "ManagedRulesetOverride", "one", {
           old: { ...rule, onDestroy: "remove" },
@@ -665,31 +656,29 @@ describe("reports that a managed ruleset stops acting:", () => {
     expect(lost(one("a", "b"))).toEqual([]);
     expect(lost(one("a", "b", "c"))).toHaveLength(1);
   });
+});
 
-  test("says of a renamed deployment that protects less that it doesn't replace the removed one", () => {
-    const weaker = created("ManagedRulesetOverride", "two", { ...rule, expression: "ssl" });
-    expect(sentences("unprotect", gone, weaker, kept("ManagedRulesetOverride", "three", owasp))).toEqual([
-      `${REMOVED}; the zone's other rulesets don't replace it: another deployment of it, another`,
-    ]);
+test("a repair that only a refresh brings about doesn't make up for a deletion", () => {
+  const job = (enabled: boolean): Record<string, unknown> => ({
+    zoneId: ZONE,
+    dataset: "http_requests",
+    enabled,
+    destinationShown: "r2://logs",
   });
-
-  test("names the zone's remaining rule, unless the plan also removes that rule", () => {
-    const second = stepOf("delete", "ManagedRulesetOverride", "two", {
-      old: owasp,
-      outputs: { ...outputs, ruleId: "r9" },
-    });
-    const first = stepOf("delete", "ManagedRulesetOverride", "one", {
-      old: rule,
-      outputs: { ...outputs, otherManagedRules: [other] },
-    });
-    expect(sentences("unprotect", first, second)).toEqual([
-      `${REMOVED}; ${LAST}`,
-      `another in zone ${ZONE} is removed; ${LAST}`,
-    ]);
-    expect(sentences("unprotect", first)).toEqual([
-      `${REMOVED}; when last read, the zone also had "Cloudflare OWASP Core Ruleset"`,
-    ]);
-  });
+  const twin = stepOf("delete", "LogpushJob", "twin", { old: job(true) });
+  const stays = kept("LogpushJob", "own", job(true));
+  const refreshed = (found: boolean): string[] =>
+    report(
+      planJson(
+        stepOf("refresh", "LogpushJob", "own", { old: job(true), new: job(found) }),
+        stepOf("refresh", "LogpushJob", "twin", { old: job(true), new: job(true) }),
+        found ? stays : stepOf("update", "LogpushJob", "own", { old: job(found), new: job(true) }),
+        twin,
+      ),
+      "json",
+    ).dangers.flatMap(({ kind, name }) => (kind === "unprotect" ? [name] : []));
+  expect(refreshed(true)).toEqual([]);
+  expect(refreshed(false)).toEqual(["twin"]);
 });
 
 test("the report says that a policy's directives aren't known, instead of showing them as removed", () => {

@@ -63,7 +63,7 @@ describe("the drift report on recorded plans", () => {
 
   test("is a single sentence if nobody changed anything", () => {
     expect(written(planOf("none"), "text")).toBe(
-      "edgeguard: edge/dev\n\nNothing was changed manually: 17 resources match the state.\n",
+      "edgeguard: edge/dev\n\nNothing that the program sets was changed manually: 17 resources match the state.\n",
     );
   });
 });
@@ -132,7 +132,7 @@ describe("the report on a manual change", () => {
       "pulumi up --refresh leaves the rule that skips in place; it undoes whatever else was changed",
     );
     expect(outcome({ otherSkipRules: [], unmanaged: { logging: false } })).toBe(
-      "pulumi up --refresh leaves what no argument of this version sets; it undoes whatever else was changed",
+      "pulumi up --refresh leaves what the program doesn't set; it undoes whatever else was changed",
     );
     expect(outcome({ otherSkipRules: [] })).toBe("pulumi up --refresh undoes the change");
   });

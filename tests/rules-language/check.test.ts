@@ -42,7 +42,8 @@ describe("an invalid expression", () => {
     ["http.host eq www.shop.example", 'column 14: www.shop.example needs quotes. Write "www.shop.example"'],
     ["http.request.uri.path eq /a-b", 'column 26: /a-b needs quotes. Write "/a-b"'],
     ["ip.src.country in {DE FR}", 'column 20: DE needs quotes. Write "DE"'],
-    ["http.host eq 'a'", 'column 14: strings need double quotes. Write "…"'],
+    ["http.host eq 'a'", 'column 14: strings need straight double quotes. Write "…"'],
+    ["http.host eq “a”", 'column 14: strings need straight double quotes. Write "…"'],
     ['ssl and http.host eq "a', 'column 22: the string that starts here is never closed. Add the closing "'],
     ['http.host eq r##"a"#', 'column 14: the string that starts here is never closed. Add the closing "##'],
     [

@@ -78,7 +78,7 @@ function randomMember(place: string): { readonly member: JsonObject; readonly wa
   const news = shown ? `\`${path}\` is ${JSON.stringify(value)}` : `\`${path}\` has another value`;
   return {
     member: { [name]: value },
-    warning: `changed outside the program: ${news}; this version can't manage it`,
+    warning: `changed outside the program: ${news}; the program doesn't set it`,
   };
 }
 

@@ -1,5 +1,6 @@
 import { omitAbsent, ownMember, sameJson, type JsonObject } from "../../basics/json";
 import { applying, inSeries } from "../../basics/words";
+import { EXCEPTIONS_APART } from "../../rulesets/live-rule";
 import { OTHER_SKIPS } from "../../rulesets/skip-rules";
 import { TYPE_PREFIXES } from "../../runtime/type-tokens";
 import { UNMANAGED } from "../../runtime/unmanaged";
@@ -158,10 +159,7 @@ export function outcomeOf(drifted: Drifted, changes: readonly DriftChange[]): Ou
       code: [],
     });
   if (names.every((name) => name === UNMANAGED) && next.op !== "delete")
-    return outcome(
-      "leaves it as it is, because no argument of this version sets it",
-      keepOf(drifted, IN_PROGRAM),
-    );
+    return outcome("leaves it as it is, because the program doesn't set it", keepOf(drifted, IN_PROGRAM));
   if (kind === "WafMigration") {
     const update =
       next.op === "delete"
@@ -221,7 +219,11 @@ function leftAlone({ names, now, hidden }: Drifted, program: Sides | undefined):
     ignored.length > 0 &&
       `leaves ${inSeries(ignored)} as it is, because the program now declares it this way or ignores the change (ignoreChanges)`,
     names.includes(OTHER_SKIPS) && "leaves the rule that skips in place",
-    names.includes(UNMANAGED) && "leaves what no argument of this version sets",
+    names.includes(DRIFT) &&
+      !names.includes("position") &&
+      asText(now?.inputs[DRIFT])?.includes(EXCEPTIONS_APART) === true &&
+      "moves the exceptions to the rule, wherever that is now",
+    names.includes(UNMANAGED) && "leaves what the program doesn't set",
   );
 }
 
@@ -248,6 +250,8 @@ function keepOf({ kind, step, now, next, names, recorded }: Drifted, declare: Ph
       code: [],
     };
   const declarable = names.filter((name) => !NO_ARGUMENT.includes(name));
+  if (declarable.length === 0 && "action_parameters.matched_data" in asObject(now?.outputs[UNMANAGED]))
+    return { how: say`To manage the key, declare it as ${nameOf("matchedData")}`, code: [] };
   if (declarable.length === 0)
     return { how: words("No argument covers this change, so the program can't keep it"), code: [] };
   const differing = declarable.filter((name) => !isUnchanged(next?.new?.inputs[name], now?.inputs[name]));

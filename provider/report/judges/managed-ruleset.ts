@@ -1,27 +1,22 @@
 import { z } from "zod";
-import { rulesetName } from "../../migration/rule-text";
 import * as declared from "../../rulesets/arguments";
 import { compareDeclared } from "../../rulesets/compare-effects";
 import { expansionIn } from "../../rulesets/effective";
 import { rulesetRecord } from "../../rulesets/impact";
 import { compileOverrides } from "../../rulesets/overrides";
-import { declaredRulesets, protectionOf, UNKNOWN_RULESET } from "../../rulesets/protection";
 import { mergeRuleIds, recordedRuleIds, sameMeanings } from "../../rulesets/resolve-rules";
 import { byRuleId, byRuleName, type RuleIds } from "../../rulesets/rule-names";
 import { entryPoint, type Overrides } from "../../rulesets/wire";
 import { hasUnknown } from "../../runtime/engine-values";
 import { omitAbsent, pick, sameJson, type JsonObject } from "../../basics/json";
-import { ADOPTED } from "../../runtime/adopted";
-import { joined, say, someOf, words, type Phrase } from "../phrase";
-import type { Plan } from "../plan";
-import { isDeleted, mayDeleteFirst, NOTHING, oncePerPlan, viewOf } from "../sections/section";
+import { say, someOf, words, type Phrase } from "../phrase";
+import { adoptedBy, isDeleted, mayDeleteFirst, oncePerPlan } from "../sections/section";
 import { modeOf, nameOf, skipWords } from "../sections/managed-ruleset";
-import { asObject, cell, asList, asText, formatValue, SECRET, isHidden } from "../values";
+import { asObject, cell, asList, asText, SECRET, isHidden } from "../values";
 import { selectsNoLess, selectsNothing } from "./requests";
 import { exceptionsOf, mayAct, mayReach, mayRun, ownId, skipsNoMoreRequests } from "./ruleset-facts";
 import { deploymentOf, deploymentsAfter, newlySkipped, skippedAnew } from "./ruleset-order";
 import {
-  changesOf,
   judgesFor,
   isUnchanged,
   whileActing,
@@ -44,7 +39,7 @@ const traits: ObjectTraits = {
 
 const whileEnabled = whileActing(mayRun, mayAct);
 
-/** Finds a deployment that's turned off or removed. A deployment of another ruleset doesn't make up for it. */
+/** Finds a deployment that's turned off or removed, whatever else runs in the zone. */
 const stopped: Comparison = ({ before, after }) => {
   if (before === undefined || !mayRun(before) || (after !== undefined && alwaysActs(after))) return [];
   const how = after === undefined ? "is removed" : mayAct(after) ? "may be disabled" : "is disabled";
@@ -55,61 +50,6 @@ const stopped: Comparison = ({ before, after }) => {
   const where = zoneId === undefined ? words("") : say` in zone ${cell(zoneId, 40)}`;
   return [say`${nameOf(before)}${where} ${words(`${how}${rules}`)}`];
 };
-
-function withRemaining(
-  sentence: Phrase,
-  { before, after, found: { others: live } }: Change,
-  plan: Plan,
-): Phrase {
-  const { inputs, outputs } = before ?? NOTHING;
-  if (inputs["phase"] !== undefined) return sentence; // Responses are only logged.
-  const { acting, leaving } = deploymentsOf(plan);
-  const declared = acting.filter(
-    (other) => other !== after && traits.scope.every((name) => sameJson(other.inputs[name], inputs[name])),
-  );
-  // An account's rules only run in Enterprise zones, and its other rules may select other zones.
-  const [owner, zone] =
-    inputs["zoneId"] === undefined ? ["the account", { plan: "enterprise" }] : ["the zone", {}];
-  // Rules that this plan removes don't count.
-  const found = asList(asObject(live)["managed"] ?? outputs["otherManagedRules"])
-    .map(asObject)
-    .filter(({ ruleId }) => !leaving.includes(asText(ruleId) ?? ""));
-  const left = declaredRulesets(declared.map((other) => other.inputs));
-  // What else another program's rule does isn't recorded.
-  const others = found.map(({ rulesetId }) => ({ ...UNKNOWN_RULESET, id: asText(rulesetId) }));
-  const { requests, lacking } = protectionOf([...left, ...(declared.length > 0 ? [] : others)], zone);
-  if (declared.length + found.length === 0)
-    return say`${sentence}; when last read, ${words(owner)} had no other managed ruleset that stays`;
-  if (requests === "none" || requests === "some")
-    return say`${sentence}; ${words(owner)} is left without a managed ruleset that protects all of it: ${joined(lacking.map((lack) => words(formatValue(lack, 300))))}`;
-  if (declared.length === 0) {
-    const names = found.map(({ rulesetId }) => cell(rulesetName(asText(rulesetId)), 60));
-    return say`${sentence}; when last read, ${words(owner)} also had ${joined(names)}`;
-  }
-  const own = JSON.stringify(nameOf({ inputs }).parts);
-  const byName = new Map(declared.map(nameOf).map((one) => [JSON.stringify(one.parts), one]));
-  if (byName.has(own)) byName.set(own, words("another deployment of it"));
-  return say`${sentence}; ${words(owner)}'s other rulesets don't replace it: ${joined([...byName.values()])}`;
-}
-
-/** Finds the deployments that are active after the update, and the IDs of rules that no longer are. */
-const deploymentsOf = oncePerPlan((plan) => {
-  const all = plan.steps
-    .filter(({ kind }) => kind === "ManagedRulesetOverride")
-    .map((step) => viewOf(step, plan));
-  const leaving = all.filter((each) =>
-    changesOf(each, traits, Object.values(COMPARISONS)).some((change) => stopped(change).length > 0),
-  );
-  return {
-    acting: all
-      .filter(({ step, new: next }) => !isDeleted(step) && mayAct(next))
-      .map(({ new: next }) => next),
-    leaving: leaving.flatMap(({ old, new: next }) => [
-      asText(old.outputs["ruleId"]),
-      ...(asText(asObject(next.inputs[ADOPTED])["object"])?.split(" ") ?? []),
-    ]),
-  };
-});
 
 /** Finds a deployment that runs on fewer requests. */
 const fewerRequests = whileEnabled((before, after) => {
@@ -245,8 +185,12 @@ const COMPARISONS = {
 const orderAfter = oncePerPlan((plan) => deploymentsAfter(plan, (old) => traits.leaves(old)));
 
 export const managed = judgesFor(traits, COMPARISONS, {
-  // Also reports what still runs in the zone.
-  stopsActing: (change, { plan }) => stopped(change).map((sentence) => withRemaining(sentence, change, plan)),
+  // Without a recorded key, only a comparison with what exists tells that none is replaced.
+  matchedData: (change, view) =>
+    change.before?.inputs["matchedData"] === undefined &&
+    (view.impact.isCompared || adoptedBy(view) !== undefined)
+      ? []
+      : otherKey(change),
   // A rule also moves together with another rule of the zone.
   position: (change, view) => {
     const { step, old, plan } = view;

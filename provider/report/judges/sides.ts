@@ -9,6 +9,7 @@ import {
   isReplaced,
   isSamePlace,
   othersOf,
+  undoesChange,
   type StepView,
 } from "../sections/section";
 import { isHidden } from "../values";
@@ -132,8 +133,13 @@ export function changesOf(
 function changeByDelete(all: StepView, traits: ObjectTraits, comparisons: readonly Comparison[]): Change {
   const { old } = all;
   const to = (after: Side | undefined, found = {}): Change => ({ before: old, after, found });
+  // Without a refresh, an update repairs nothing that someone changed.
   const replacements = othersOf(all, traits.scope).filter(
-    (other) => other.step.new !== undefined && !isDeleted(other.step) && traits.mayReplace(old, other),
+    (other) =>
+      other.step.new !== undefined &&
+      !isDeleted(other.step) &&
+      !undoesChange(other.step) &&
+      traits.mayReplace(old, other),
   );
   const [first] = replacements;
   if (traits.isSole && first !== undefined) return to(first.new, first.impact.members);
