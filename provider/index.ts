@@ -70,7 +70,6 @@ export type {
   CheckedScript,
   CheckedZone,
   ContentState,
-  CoveringEntry,
   FindingKind,
   InventoriedScript,
   InventoryCheck,

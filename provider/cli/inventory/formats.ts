@@ -185,11 +185,7 @@ const SCRIPT = [
 ];
 
 function scriptRow({ seen, entry, approval, content, threat }: CheckedScript): Phrase[] {
-  const approved = [
-    entry?.approvedBy,
-    entry?.approvedOn,
-    entry?.approvedUntil && `until ${entry.approvedUntil}`,
-  ];
+  const { by, on, until } = entry?.approval ?? {};
   return [
     value(seen.url),
     value(seen.zoneId),
@@ -202,7 +198,7 @@ function scriptRow({ seen, entry, approval, content, threat }: CheckedScript): P
     entry === undefined ? words("") : entryOf(entry),
     unlinked(entry?.justification ?? ""),
     unlinked(entry?.owner ?? ""),
-    unlinked(approved.filter(Boolean).join(", ")),
+    unlinked(applying(by, on, until && `until ${until}`).join(", ")),
   ];
 }
 

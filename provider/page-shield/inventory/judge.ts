@@ -16,7 +16,6 @@ import {
   type ApprovalState,
   type CheckedScript,
   type ContentState,
-  type CoveringEntry,
   type FindingKind,
   type InventoriedScript,
   type InventoryCheck,
@@ -210,7 +209,7 @@ function groupByUrl(scripts: readonly Script[]): Records[] {
 function judgeScript({ zoneId, records, entry }: SeenScript, options: JudgeOptions): CheckedScript {
   return {
     seen: factsOf(zoneId, records),
-    ...(entry && { entry: coveringEntry(entry) }),
+    ...(entry && { entry }),
     approval: entry === undefined ? "new" : approvalState(entry, options),
     content: contentState(records, entry?.hash),
     ...omitAbsent({ threat: worstThreat(records, entry, options) }),
@@ -265,28 +264,6 @@ function categories(given: readonly string[] = []): readonly string[] {
 }
 
 const unique = (texts: readonly string[]): string[] => [...new Set(texts)].sort();
-
-function coveringEntry({
-  script,
-  line,
-  justification,
-  owner,
-  approval,
-  hash,
-  falsePositive,
-}: InventoryEntry): CoveringEntry {
-  return omitAbsent({
-    script,
-    line,
-    justification,
-    owner,
-    approvedBy: approval?.by,
-    approvedOn: approval?.on,
-    approvedUntil: approval?.until,
-    expectedHash: hash,
-    falsePositive,
-  });
-}
 
 const DAY_MS = 86_400_000;
 
@@ -355,7 +332,7 @@ function scriptFindings(script: CheckedScript, options: JudgeOptions): Inventory
     if (kind !== undefined) findings.push(finding(kind, message ?? ""));
   }
   if (script.content === "changed") {
-    const expected = entry?.expectedHash ?? "";
+    const expected = entry?.hash ?? "";
     const others = seen.hashes.filter((hash) => hash.toLowerCase() !== expected);
     findings.push(
       finding(
@@ -402,15 +379,15 @@ function approvalFinding(
         `the entry on ${line} has no approval. Review the script, then add who approved it and when.`,
       ];
     case "not yet approved":
-      return ["unapproved", `its approval (${line}) starts on ${entry?.approvedOn ?? ""}.`];
+      return ["unapproved", `its approval (${line}) starts on ${entry?.approval?.on ?? ""}.`];
     case "expired":
       return [
         "expired",
-        `its approval (${line}) expired on ${entry?.approvedUntil ?? ""}. Review the script, then renew the approval.`,
+        `its approval (${line}) expired on ${entry?.approval?.until ?? ""}. Review the script, then renew the approval.`,
       ];
     case "expiring": {
-      const days = daysLeft(entry?.approvedUntil, now);
-      const when = days === 0 ? "today" : `in ${pluralize(days, "day")}, on ${entry?.approvedUntil ?? ""}`;
+      const days = daysLeft(entry?.approval?.until, now);
+      const when = days === 0 ? "today" : `in ${pluralize(days, "day")}, on ${entry?.approval?.until ?? ""}`;
       return [
         "expiring",
         `its approval (${line}) expires ${when}. Review the script, then renew the approval.`,

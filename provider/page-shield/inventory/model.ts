@@ -1,4 +1,5 @@
 import type { LiteralUnion } from "../../runtime/fields";
+import type { InventoryEntry } from "./file";
 
 /** The result of an inventory check, as a program gets it and as JSON. */
 
@@ -86,34 +87,12 @@ export interface InventoriedScript {
   readonly hashes: readonly string[];
 }
 
-/** The entry that covers a script. */
-export interface CoveringEntry {
-  /** The entry's `script`, as it's written in the file. */
-  readonly script: string;
-  /** The entry's line. */
-  readonly line: number;
-  /** Why the pages need the script. */
-  readonly justification?: string;
-  /** Who is responsible for the script. */
-  readonly owner?: string;
-  /** Who approved the script. */
-  readonly approvedBy?: string;
-  /** The day of the approval. */
-  readonly approvedOn?: string;
-  /** The last day of the approval. */
-  readonly approvedUntil?: string;
-  /** The expected SHA-256, or `"changes"`. */
-  readonly expectedHash?: string;
-  /** The lowest score that counts as a false positive. */
-  readonly falsePositive?: number;
-}
-
 /** A script, compared with the inventory. */
 export interface CheckedScript {
   /** What Page Shield has seen of the script. */
   readonly seen: InventoriedScript;
   /** The entry that covers the script. Absent if none does. */
-  readonly entry?: CoveringEntry;
+  readonly entry?: InventoryEntry;
   /** Whether the entry approves the script. */
   readonly approval: ApprovalState;
   /** Whether the script's content matches the expected hash. */
