@@ -6,11 +6,11 @@ import type { Zone } from "./zones-file";
 export interface Engine {
   /** Returns the engine's counts. */
   up(zone: Zone): Promise<string>;
-  /** Returns the output of `pulumi preview --json --show-sames`, even if the preview failed. */
+  /** Returns the output of `pulumi preview --json` with all steps, even if the preview failed. */
   plan(zone: Zone): Promise<string>;
 }
 
-const PLAN = ["preview", "--json", "--show-sames"];
+const PLAN = ["preview", "--json", "--show-sames", "--show-replacement-steps"];
 
 /** Uses the Automation API, which needs the Pulumi CLI. */
 export const automation: Engine = {

@@ -40,7 +40,10 @@ export function register(program: Command, io: Io): void {
     )
     .addOption(new Option("--format <format>", "format of the report").choices(FORMATS).default("markdown"))
     .addOption(
-      new Option("--fail-on <kinds>", "exit with 1 if the plan has dangers of these kinds (comma-separated)")
+      new Option(
+        "--fail-on <kinds>",
+        "exit with 1 if the plan has dangers of these kinds (comma-separated); repeatable",
+      )
         .argParser(failOn)
         .default({ kinds: [] }, "nothing"),
     )
@@ -128,7 +131,11 @@ function failOn(text: string, before?: FailOn): FailOn {
   const most = /(?:^|,) *traffic=(\d{1,15}) *(?:,|$)/.exec(text)?.[1];
   const given = wordsAmong("a kind of danger", KINDS)(text.replace(/traffic=\d{1,15}/, "traffic"));
   const kinds = [...(before?.kinds ?? []), ...given];
-  return given.includes("traffic") ? { kinds, traffic: Number(most ?? 0) } : { ...before, kinds };
+  // Of several numbers, the smallest.
+  const traffic = given.includes("traffic")
+    ? Math.min(Number(most ?? 0), before?.traffic ?? Infinity)
+    : before?.traffic;
+  return traffic === undefined ? { kinds } : { kinds, traffic };
 }
 
 function digests(text: string, before: readonly string[]): string[] {

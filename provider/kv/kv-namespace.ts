@@ -279,7 +279,7 @@ export class KvNamespace extends kvNamespace.base<KvNamespaceArgs>() {
   readonly #preview: KvNamespaceArgs["preview"];
 
   /**
-   * Members of the namespace on Cloudflare that no argument of this version sets. Booleans and numbers are shown; a digest stands
+   * Members of the namespace on Cloudflare that the program doesn't set. Booleans and numbers are shown; a digest stands
    * for any other value. Updates keep them.
    */
   declare readonly unmanaged: pulumi.Output<Unmanaged | undefined>;

@@ -51,16 +51,17 @@ export async function currentJob(
   return { id: job.id, args };
 }
 
-/** Returns the options that a job has if the program declares options, or their fields, for the first time: it resets all others. */
+/** Returns a job's options if the program declares some, or their fields, for the first time: the update resets all others. */
 function optionsBefore(
   { outputOptions: recorded }: JobArgs,
   next: unknown,
   { raw }: Job,
   allFields: readonly string[] | undefined,
 ): Pick<JobArgs, "outputOptions"> {
-  const isFieldsFirst = recorded?.fieldNames === undefined && isJsonObject(next) && "fieldNames" in next;
-  if (next === undefined || (recorded !== undefined && !isFieldsFirst)) return {};
-  const declared = { ...recorded, ...(isFieldsFirst ? { fieldNames: [] } : {}) };
+  if (next === undefined) return {};
+  const isFirst = recorded?.fieldNames === undefined && isJsonObject(next) && "fieldNames" in next;
+  if (recorded !== undefined && !isFirst) return {};
+  const declared = { ...recorded, ...(isFirst ? { fieldNames: [] } : {}) };
   const found = optionsFromApi(declared, raw["output_options"] ?? null, allFields);
   return Object.keys(found).length === 0 ? {} : { outputOptions: found };
 }

@@ -416,7 +416,7 @@ export class LogpushJob extends logpushJob.base<LogpushJobArgs>() {
   declare readonly adopted: pulumi.Output<Adopted | undefined>;
 
   /**
-   * Members of the job on Cloudflare that no argument of this version sets. Booleans and numbers are shown; a digest stands
+   * Members of the job on Cloudflare that the program doesn't set. Booleans and numbers are shown; a digest stands
    * for any other value. Updates keep them.
    */
   declare readonly unmanaged: pulumi.Output<Unmanaged | undefined>;

@@ -247,7 +247,7 @@ export class LogpushTransformer extends logpushTransformer.base<LogpushTransform
   declare readonly adopted: pulumi.Output<Adopted | undefined>;
 
   /**
-   * Members of the transformer on Cloudflare that no argument of this version sets. Booleans and numbers are shown; a digest
+   * Members of the transformer on Cloudflare that the program doesn't set. Booleans and numbers are shown; a digest
    * stands for any other value. Updates keep them.
    */
   declare readonly unmanaged: pulumi.Output<Unmanaged | undefined>;

@@ -350,7 +350,7 @@ export class PageShieldPolicy extends pageShieldPolicy.base<PageShieldPolicyArgs
   /** The existing policy that the resource adopted when it was created, and what adopting it changed. */
   declare readonly adopted: pulumi.Output<Adopted | undefined>;
   /**
-   * Members of the policy on Cloudflare that no argument of this version sets. Booleans and numbers are shown; a digest stands
+   * Members of the policy on Cloudflare that the program doesn't set. Booleans and numbers are shown; a digest stands
    * for any other value. Updates keep them.
    */
   declare readonly unmanaged: pulumi.Output<Unmanaged | undefined>;

@@ -237,7 +237,7 @@ export class PageShieldSettings extends pageShieldSettings.base<PageShieldSettin
   /** What the last change found out about the zone. For a new resource, `settings` are those that it changed. */
   declare readonly impact: pulumi.Output<SettingsImpact | undefined>;
   /**
-   * Members of the settings on Cloudflare that no argument of this version sets. Booleans and numbers are shown; a digest stands
+   * Members of the settings on Cloudflare that the program doesn't set. Booleans and numbers are shown; a digest stands
    * for any other value. Updates keep them.
    */
   declare readonly unmanaged: pulumi.Output<Unmanaged | undefined>;

@@ -16,19 +16,12 @@ import {
   type Section,
 } from "./model";
 import { joined, name as nameOf, say, value, words, type Phrase } from "./phrase";
-import type { Operation, Plan, Refreshed, Step } from "./plan";
-import { commonBlocks, isDeleted, textBlock, undoesChange, viewOf } from "./sections/section";
+import type { Plan, Refreshed, Step } from "./plan";
+import { commonBlocks, isDeleted, isPart, textBlock, undoesChange, viewOf } from "./sections/section";
 import { sectionWriterOf } from "./sections/writers";
 import { applying, compareText } from "../basics/words";
 import { hasUnknown } from "../runtime/engine-values";
 import { asList } from "./values";
-
-/** The additional steps of a replacement, which `--show-replacement-steps` lists next to the `replace` step. */
-const REPLACEMENT_PARTS: ReadonlySet<Operation> = new Set([
-  "create-replacement",
-  "delete-replaced",
-  "import-replacement",
-]);
 
 /**
  * Builds the report on a plan, for the person who approves the plan.
@@ -72,14 +65,8 @@ export function titleOf({ project, stack }: Plan, unnamed: string): string {
 }
 
 /** Returns the plan's steps without the engine's own stack and provider resources, which reviewers don't need. */
-export function resourceSteps({ steps }: Plan): readonly Step[] {
-  const replaced = new Set(steps.filter(({ op }) => op === "replace").map(({ urn }) => urn));
-  return steps
-    .filter(
-      (step) =>
-        !step.type.startsWith("pulumi:") && !(REPLACEMENT_PARTS.has(step.op) && replaced.has(step.urn)),
-    )
-    .sort(byName);
+export function resourceSteps(plan: Plan): readonly Step[] {
+  return plan.steps.filter((step) => !step.type.startsWith("pulumi:") && !isPart(step, plan)).sort(byName);
 }
 
 export function isChange({ op, old, new: next }: Step): boolean {

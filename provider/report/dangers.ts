@@ -68,7 +68,7 @@ export function dangersOf(plan: Plan, steps: readonly Step[], gate: JudgedGate):
  */
 function comparedBy(all: StepView): unknown {
   const { step, old, new: next, impact } = all;
-  // Visitors, and Cloudflare's new versions, change the rest from one run to the next.
+  // What visitors and Cloudflare's new versions change from one run to the next is left out.
   const found = isDeleted(step)
     ? recordedImpact(step.kind, step.old)
     : omitAbsent({

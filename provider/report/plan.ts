@@ -160,12 +160,13 @@ export function readPlan(text: string): Plan {
     throw new PlanError(`${NO_PLAN}: it's an empty object`);
   }
   const given = data.steps ?? [];
-  const steps = given.filter((step) => !isPendingDelete(step)).map(stepOf);
-  // Of each, a refreshed plan may have both steps.
-  const pending = new Map(
-    given.filter(isPendingDelete).map((step) => [`${step.urn} ${step.oldState?.id}`, step]),
-  );
-  const pendingDeletes = [...pending.values()].map((step): Step => ({ ...stepOf(step), op: "delete" }));
+  const objectOf = ({ urn, oldState }: DigestStep): string => `${urn} ${oldState?.id}`;
+  const replaced = new Set(given.filter(({ op }) => op === "replace").map(objectOf));
+  const isLeft = (step: DigestStep): boolean => isMarkedDeleted(step) && !replaced.has(objectOf(step));
+  const steps = given.filter((step) => !isLeft(step)).map(stepOf);
+  // A refreshed plan may have two steps for such an object.
+  const left = new Map(given.filter(isLeft).map((step) => [objectOf(step), step]));
+  const pendingDeletes = [...left.values()].map((step): Step => ({ ...stepOf(step), op: "delete" }));
   const said = withoutSecretsOf(data, messagesOf(data.diagnostics ?? []));
   const hasRun = steps.some(({ type, op }) => type !== STACK && !REFRESH_OPERATIONS.includes(op));
   const diagnostics = hasRun ? said : withHostErrors(said);
@@ -218,11 +219,11 @@ function unknownFormat(error: z.ZodError): string {
 }
 
 /**
- * Whether the step is about an object that a failed replacement left behind. Such an object has the same URN as the one
- * that replaced it. A replacement in this plan may also mark its old side that way.
+ * Whether the step is about an object that a replacement leaves behind: one that failed earlier, or one in this plan. Such
+ * an object has the same URN as the one that replaces it.
  */
-function isPendingDelete({ op, oldState }: DigestStep): boolean {
-  return oldState?.delete === true && (op === "delete" || op === "refresh");
+function isMarkedDeleted({ op, oldState }: DigestStep): boolean {
+  return oldState?.delete === true && ["delete", "delete-replaced", "refresh"].includes(op);
 }
 
 function stepOf({ op, urn, oldState, newState, replaceReasons }: DigestStep): Step {

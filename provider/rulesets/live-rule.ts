@@ -12,7 +12,7 @@ import type { EntryPoint, ManagedRuleset, ZoneRule } from "./wire";
 
 /** Converts an existing rule to arguments, and finds the ruleset that it executes. */
 
-/** The drift of a rule that someone dragged away from its exceptions. An update moves these. */
+/** The drift of a rule that someone dragged away from its exceptions. An update moves the exceptions. */
 export const EXCEPTIONS_APART = "the exceptions aren't all directly in front of the rule";
 
 /** What a comparison needs to know about the ruleset. */

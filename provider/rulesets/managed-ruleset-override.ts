@@ -867,7 +867,7 @@ export class ManagedRulesetOverride extends managedRulesetOverride.base<ManagedR
   /** What the last change found out: what it changed for visitors, and what new versions of the ruleset change. */
   declare readonly impact: pulumi.Output<RulesetImpact | undefined>;
   /**
-   * Members of the rule on Cloudflare that no argument of this version sets. Booleans and numbers are shown; a digest stands
+   * Members of the rule on Cloudflare that the program doesn't set. Booleans and numbers are shown; a digest stands
    * for any other value. Updates keep them.
    */
   declare readonly unmanaged: pulumi.Output<Unmanaged | undefined>;

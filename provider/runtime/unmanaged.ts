@@ -4,7 +4,7 @@ import { inSeries } from "../basics/words";
 import { EXTRA } from "./extra";
 
 /**
- * Members of an object on Cloudflare that no argument of this version sets: a newer field, or a switch of the dashboard.
+ * Members of an object on Cloudflare that the program doesn't set: a newer field, or a switch of the dashboard.
  * Updates keep them. A warning names what someone changed in them, once, because the change is then recorded.
  */
 

@@ -158,6 +158,13 @@ describe("edgeguard report", () => {
     const plan = pathOf("deleted.json");
     expect((await here([plan, "--fail-on", "delete", "--fail-on", "traffic=100"])).code).toBe(1);
     expect((await here([plan, "--fail-on", "traffic=100", "--fail-on", "replace"])).code).toBe(0);
+    const traffic = pathOf("traffic.log-to-block.json");
+    for (const counts of [
+      ["traffic=0", "traffic=9999999"],
+      ["traffic=9999999", "traffic=0"],
+    ])
+      expect((await here([traffic, ...counts.flatMap((each) => ["--fail-on", each])])).code).toBe(1);
+    expect((await here([traffic, "--fail-on", "traffic=9999999"])).code).toBe(0);
   });
 
   test("exits with 1 and lists the first five names if there are many dangers", async () => {

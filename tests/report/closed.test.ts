@@ -238,6 +238,33 @@ describe("a managed ruleset's deployment", () => {
     );
   });
 
+  test("whose key it declares is compared with what exists if it's replaced in its place, too", async () => {
+    const recorded = await new Operation(api).up("ManagedRulesetOverride", owasp);
+    const matched_data = { public_key: `${"a".repeat(43)}=` };
+    await patchFirstRule({ action_parameters: { id: managedRulesets.owasp, matched_data } });
+    const declared = { ...owasp, matchedData: { publicKey: `${"b".repeat(43)}=` } };
+    expect(dangersOf(await changing("ManagedRulesetOverride", recorded, declared, REPLACE))).toContainEqual(
+      expect.stringMatching(/^unprotect one: .* logs what matched for another key/),
+    );
+  });
+
+  test("that takes over another rule when it's replaced is compared with that one, too", async () => {
+    const other = { ...RULE, ref: "theirs" };
+    await new Operation(api).up("ManagedRulesetOverride", other);
+    const off = { ...RULE, enabled: false, expression: "ssl" };
+    const recorded = await new Operation(api).up("ManagedRulesetOverride", off);
+    const taking = { ...other, enabled: false, adopt: "takeOver" };
+    const { inputs } = await new Operation(api).preview("ManagedRulesetOverride", taking);
+    const { id } = recorded;
+    const step = stepOf("replace", "ManagedRulesetOverride", "one", {
+      old: recorded.inputs,
+      outputs: recorded.outputs,
+      new: inputs,
+      state: { id },
+    });
+    expect(report(refreshedJson(step), "json").dangers.map(({ kind }) => kind)).toContain("unprotect");
+  });
+
   test("isn't taken over if a 404 doesn't say that there are no rules", async () => {
     const body = {
       success: false,

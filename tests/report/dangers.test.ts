@@ -95,15 +95,6 @@ describe("the report on a namespace", () => {
       ["irreversible n", "delete n"],
       [stepOf("delete-replaced", "KvNamespace", "n", { old: { ...data, forceDestroy: true } })],
     ],
-    [
-      "an interrupted replacement left behind, as a refreshed plan shows it",
-      ["irreversible n", "delete n"],
-      [
-        stepOf("refresh", "KvNamespace", "n", { old: data, new: data }),
-        stepOf("refresh", "KvNamespace", "n", { old: data, state: { id: "left", delete: true } }),
-        stepOf("same", "KvNamespace", "n", { old: data, new: data }),
-      ],
-    ],
   ])("lists the expected dangers of a namespace that %s", (_, dangers, steps) => {
     expect(dangersOf(...steps)).toEqual(dangers);
   });
@@ -656,6 +647,62 @@ describe("reports that a managed ruleset stops acting:", () => {
     expect(lost(one("a", "b"))).toEqual([]);
     expect(lost(one("a", "b", "c"))).toHaveLength(1);
   });
+});
+
+describe("an object that an interrupted replacement left behind", () => {
+  const data = { accountId: "a", title: "sessions" };
+  const step = (op: string, id: string, more: object = {}): MadeStep => ({
+    ...stepOf(op, "KvNamespace", "n", { old: data, new: data, state: { id, ...more } }),
+  });
+  const left = (op: string): MadeStep => step(op, "left", { delete: true });
+  const dangers = (...steps: MadeStep[]): string[] =>
+    report(planJson(...steps), "json").dangers.map(({ kind }) => kind);
+
+  test.each<[string, MadeStep[]]>([
+    ["beside the one that stays", [step("same", "now"), left("delete-replaced")]],
+    ["in a refreshed plan", [step("refresh", "now"), left("refresh"), step("same", "now")]],
+    [
+      "once, if a refreshed plan has both of its steps",
+      [step("refresh", "now"), left("refresh"), step("same", "now"), left("delete-replaced")],
+    ],
+  ])("is judged %s", (_, steps) => {
+    expect(dangers(...steps)).toEqual(["irreversible", "delete"]);
+  });
+
+  test("is judged if the one that replaced it is replaced, too", () => {
+    const replacing = ["create-replacement", "replace", "delete-replaced"].map((op) =>
+      step(op, "now", { delete: true }),
+    );
+    expect(dangers(...replacing)).toEqual(["irreversible", "replace"]);
+    expect(dangers(...replacing, left("delete-replaced"))).toEqual([
+      "irreversible",
+      "irreversible",
+      "replace",
+      "delete",
+    ]);
+  });
+
+  test("may have been changed manually, also if the plan refreshed the one that stays", () => {
+    const rule = { zoneId: ZONE, ruleset: { name: "OWASP" }, enabled: false };
+    const of = (op: string, id: string, more: object = {}): MadeStep =>
+      stepOf(op, "ManagedRulesetOverride", "r", { old: rule, new: rule, state: { id, ...more } });
+    expect(dangers(of("refresh", "now"), of("refresh", "left", { delete: true }), of("same", "now"))).toEqual(
+      ["unseen", "delete"],
+    );
+  });
+});
+
+test("settings that were gone and are created again are judged, although another resource of the zone is deleted", () => {
+  const settings = (enabled: boolean): object => ({ zoneId: ZONE, enabled, onDestroy: "keep" });
+  const step = (op: string, name: string, enabled: boolean): MadeStep =>
+    stepOf(op, "PageShieldSettings", name, { old: { ...settings(enabled) }, new: { ...settings(enabled) } });
+  const plan = planJson(
+    stepOf("refresh", "PageShieldSettings", "own", { old: { ...settings(true) } }),
+    created("PageShieldSettings", "own", { ...settings(false) }),
+    step("refresh", "b", true),
+    stepOf("delete", "PageShieldSettings", "b", { old: { ...settings(true) } }),
+  );
+  expect(report(plan, "json").dangers.map(({ kind, name }) => `${kind} ${name}`)).toContain("unprotect own");
 });
 
 test("a repair that only a refresh brings about doesn't make up for a deletion", () => {

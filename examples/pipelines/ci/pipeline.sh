@@ -53,7 +53,7 @@ basis() { # $1 what
         { jq -r '.diagnostics[]? | select(.severity == "error").message' "$work/refreshed.json" >&2; return 1; }
       jq -cS '[.steps[] | {urn, op, replaceReasons, old: .oldState.inputs,
         new: (if .urn | test("pulumi-nodejs:dynamic/edgeguard:|edgeguard:index:") then .newState.inputs else null end)
-      } | del(.old, .new | objects | .impact | objects | .wouldBlock, .traffic, .known, .seen, .skipped)] | sort' "$work/refreshed.json" | digest
+      } | del(.old, .new | objects | .impact | objects | .wouldBlock, .versions, .traffic, .known, .seen, .skipped)] | sort' "$work/refreshed.json" | digest
       ;;
   esac
 }

@@ -239,6 +239,9 @@ const RECREATED: Readonly<Record<string, string>> = {
   KvEntries: "writes all of its keys again",
 };
 
+/** The path of a rule's key for payload logging, which a program may leave to others. */
+const PAYLOAD_KEY = "action_parameters.matched_data";
+
 /** @param declare what to do with the code. */
 function keepOf({ kind, step, now, next, names, recorded }: Drifted, declare: Phrase): Outcome["keep"] {
   const isBeside = names.some((name) => NO_ARGUMENT.includes(name));
@@ -250,7 +253,8 @@ function keepOf({ kind, step, now, next, names, recorded }: Drifted, declare: Ph
       code: [],
     };
   const declarable = names.filter((name) => !NO_ARGUMENT.includes(name));
-  if (declarable.length === 0 && "action_parameters.matched_data" in asObject(now?.outputs[UNMANAGED]))
+  const [was, is] = [recorded, now].map((side) => asObject(side?.outputs[UNMANAGED])[PAYLOAD_KEY]);
+  if (declarable.length === 0 && is !== undefined && !sameJson(was, is))
     return { how: say`To manage the key, declare it as ${nameOf("matchedData")}`, code: [] };
   if (declarable.length === 0)
     return { how: words("No argument covers this change, so the program can't keep it"), code: [] };

@@ -10,7 +10,7 @@ import { entryPoint, type Overrides } from "../../rulesets/wire";
 import { hasUnknown } from "../../runtime/engine-values";
 import { omitAbsent, pick, sameJson, type JsonObject } from "../../basics/json";
 import { say, someOf, words, type Phrase } from "../phrase";
-import { adoptedBy, isDeleted, mayDeleteFirst, oncePerPlan } from "../sections/section";
+import { isDeleted, mayDeleteFirst, NOTHING, oncePerPlan } from "../sections/section";
 import { modeOf, nameOf, skipWords } from "../sections/managed-ruleset";
 import { asObject, cell, asList, asText, SECRET, isHidden } from "../values";
 import { selectsNoLess, selectsNothing } from "./requests";
@@ -188,7 +188,7 @@ export const managed = judgesFor(traits, COMPARISONS, {
   // Without a recorded key, only a comparison with what exists tells that none is replaced.
   matchedData: (change, view) =>
     change.before?.inputs["matchedData"] === undefined &&
-    (view.impact.isCompared || adoptedBy(view) !== undefined)
+    (view.impact.isCompared || change.before !== view.old)
       ? []
       : otherKey(change),
   // A rule also moves together with another rule of the zone.
@@ -201,23 +201,23 @@ export const managed = judgesFor(traits, COMPARISONS, {
     const moved = own?.place === "stays" ? [] : movedPosition(change);
     const alone = moved.length > 0 ? moved : again;
     if (own === undefined || before === undefined || after === undefined) return alone;
-    const isOpen = own.place === "open" && (own.isCompared || isDeleted(step)) && alone.length === 0;
-    const [how, position] = isDeleted(step)
-      ? ["is put back where it was found", before.inputs["position"]]
-      : [
-          "may move, because the rule that its position names moves or gets another ref",
-          after.inputs["position"],
-        ];
-    const mayMove = isOpen
-      ? [
-          say`${nameOf(after)} ${words(how)}, so exceptions may apply to more rules: position ${cell(position)}`,
-        ]
-      : alone;
+    const isPutBack = isDeleted(step) && own.step === step;
+    const isOpen = own.place === "open" && (own.isCompared || isPutBack) && alone.length === 0;
+    const mayMove = isOpen ? [movesAlong(change, isPutBack)] : alone;
     return mayRun(before) && mayAct(after)
       ? [...mayMove, ...newlySkipped(own, all), ...skippedAnew(own, before, all, step)]
       : mayMove;
   },
 });
+
+/** Says why a deployment may move that declares no other position. */
+function movesAlong({ before = NOTHING, after = NOTHING }: Change, isPutBack: boolean): Phrase {
+  const why = isPutBack
+    ? "is put back where it was found"
+    : "may move, because the rule that its position names moves or gets another ref";
+  const { position } = isPutBack ? before.inputs : after.inputs;
+  return say`${nameOf(after)} ${words(why)}, so exceptions may apply to more rules: position ${cell(position)}`;
+}
 
 /** Returns the arguments that an adopted rule has after a destroy restores it. */
 function asFound(old: Side): Side {

@@ -77,8 +77,8 @@ export function skipsNoMoreRequests(
     .filter((each) => reachesNoMore(reach, reachOf(each["skip"], old)))
     .map(({ expression }) => expression);
   const together = expressions.map((each) => `(${String(each)})`).join(" or ");
-  // One that can't be read leaves the others.
-  return [...expressions, together].some((wide) => selectsNoLess(wide, one["expression"]));
+  const wider = expressions.length > 1 ? [...expressions, together] : expressions;
+  return wider.some((wide) => selectsNoLess(wide, one["expression"]));
 }
 
 function reachesNoMore(one: Reach | undefined, known: Reach | undefined): boolean {

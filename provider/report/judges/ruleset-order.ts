@@ -7,6 +7,7 @@ import {
   adoptedBy,
   heirOf,
   isDeleted,
+  isPart,
   isReplaced,
   mayDeleteFirst,
   viewOf,
@@ -41,7 +42,7 @@ type Place = "stays" | "open" | Position;
 /** @param leaves returns what a destroy leaves behind. */
 export function deploymentsAfter(plan: Plan, leaves: (old: Side) => Side | undefined): readonly Deployment[] {
   const all = plan.steps
-    .filter(({ kind }) => kind === "ManagedRulesetOverride")
+    .filter((step) => step.kind === "ManagedRulesetOverride" && !isPart(step, plan))
     .map((step) => viewOf(step, plan));
   return all.flatMap((view): Deployment[] => {
     const { step, old, new: next } = view;

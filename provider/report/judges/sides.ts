@@ -13,6 +13,8 @@ import {
   type StepView,
 } from "../sections/section";
 import { isHidden } from "../values";
+import { adoptedId } from "../../runtime/adopted";
+import { lastOfId } from "../impact";
 
 /** An object's arguments and outputs, either before or after the update. */
 export interface Side {
@@ -115,6 +117,7 @@ export function changesOf(
     // The delete of the old resource covers a rename.
     if (
       traits.isSole &&
+      !undoesChange(step) &&
       othersOf(all, traits.scope).some(({ step: other, old }) => isDeleted(other) && !old.retained)
     )
       return [];
@@ -124,9 +127,10 @@ export function changesOf(
   if (isDeleted(step)) return going();
   const change: Change = { before: old, after: next, found: all.impact.members };
   if (!isReplaced(all)) return [change];
-  return isSamePlace(old.inputs, next.inputs, traits.scope)
-    ? [change]
-    : [...going(), { ...change, before: adoptedBy(all) }];
+  const adopting: Change = { ...change, before: adoptedBy(all) };
+  if (!isSamePlace(old.inputs, next.inputs, traits.scope)) return [...going(), adopting];
+  const adoptsOther = adopting.before !== undefined && adoptedId(next.inputs) !== lastOfId(old.id);
+  return adoptsOther ? [change, adopting] : [change];
 }
 
 /** Compares an object that a step deletes with the one that replaces it, if any. */

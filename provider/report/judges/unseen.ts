@@ -183,7 +183,7 @@ const refreshes = oncePerPlan(
 );
 
 /** Whether the recorded side is what exists, because the plan was made with `--refresh`. */
-const isRefreshed = ({ step, plan }: StepView): boolean => refreshes(plan).has(step.oldUrn);
+const isRefreshed = ({ step, plan }: StepView): boolean => refreshes(plan).get(step.oldUrn)?.next === step;
 
 /** A create that takes over whatever object exists. */
 function takesOver(seen: string, what: string): Risk {

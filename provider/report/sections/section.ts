@@ -95,6 +95,12 @@ export const isDeleted = ({ op }: Step): boolean => op === "delete" || op === "d
 
 const REPLACEMENTS: readonly string[] = ["replace", "create-replacement", "import-replacement"];
 
+/** Whether the step is a part of a replacement that the plan also has as a whole: `--show-replacement-steps` lists both. */
+export const isPart = ({ op, urn }: Step, plan: Plan): boolean =>
+  PARTS.includes(op) && operations(plan).get(urn)?.includes("replace") === true;
+
+const PARTS: readonly Operation[] = ["create-replacement", "delete-replaced", "import-replacement"];
+
 /** Whether the object is replaced, also if the plan shows only an update, because it doesn't know where to. */
 export const isReplaced = (all: StepView): boolean => REPLACEMENTS.includes(all.step.op) || mayMove(all);
 
