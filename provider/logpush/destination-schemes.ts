@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { trimEnd } from "../basics/printable";
 import { ownMember } from "../basics/json";
 import { decoded } from "../basics/url";
 import type { Destination } from "./destination";
@@ -375,7 +376,8 @@ export function isSignatureDetail({ scheme }: ParsedDestination, name: string): 
 export function parseDestination(text: string): ParsedDestination | undefined {
   const [, scheme = "", userInfo, host = "", path = "", query] =
     /^([a-z][a-z0-9+.-]*):\/\/(?:([^/?#]*)@)?([^/?#@]*)([^?#]*)(?:\?([^#]*))?$/i.exec(text) ?? [];
-  if (!ROWS.has(scheme.toLowerCase())) return undefined;
+  const row = ROWS.get(scheme.toLowerCase());
+  if (row === undefined) return undefined;
   const parameters = (query ?? "")
     .split("&")
     .filter((part) => part !== "")
@@ -383,7 +385,15 @@ export function parseDestination(text: string): ParsedDestination | undefined {
       const [name = "", ...value] = part.split("=");
       return [name, value.join("=")] as const;
     });
-  return { scheme: scheme.toLowerCase(), userInfo, host, path, parameters };
+  // Only a web server may tell an address from the same one with a slash at its end.
+  const isPlain = row.place === "bucket" || /^\/+$/.test(path);
+  return {
+    scheme: scheme.toLowerCase(),
+    userInfo,
+    host,
+    path: isPlain ? trimEnd(path, "/") : path,
+    parameters,
+  };
 }
 
 /** Returns the parameter's value, still encoded. */
@@ -495,8 +505,9 @@ function decodedPath(path: string): string | undefined {
   return inner === "" ? undefined : inner.split("/").map(decoded).join("/");
 }
 
+/** Only without a path, a slash at the end means nothing. */
 function withoutScheme(address: string): string {
-  return address.replace(/^(https|splunk|datadog|sumo):\/\//, "").replace(/\/+$/, "");
+  return address.replace(/^(https|splunk|datadog|sumo):\/\//, "").replace(/^([^/]*)\/+$/, "$1");
 }
 
 /** Whether a path segment may be a token: it's long, or letters are mixed with digits. */

@@ -1,4 +1,3 @@
-import { trimEnd } from "../basics/printable";
 import { EVERYDAY_WORD, type Redactor } from "../api/redact";
 import { LOGPUSH } from "../limits/index";
 import { distance } from "../basics/nearest";
@@ -270,7 +269,7 @@ function isKnownName(parsed: ParsedDestination, name: string): boolean {
 }
 
 function foldersOf({ path }: ParsedDestination): readonly string[] {
-  return trimEnd(path, "/").split("/").slice(1);
+  return path.split("/").slice(1);
 }
 
 function secretSegments(parsed: ParsedDestination): readonly string[] {
@@ -323,7 +322,7 @@ export function sameDestination(a: string, b: string): boolean {
 function canonical(parsed: ParsedDestination): string {
   const { scheme, userInfo, path, parameters } = parsed;
   const sorted = parameters.map(([name, value]) => `${name}=${comparable(name, value)}`).sort();
-  return JSON.stringify([scheme, userInfo, hostOf(parsed), trimEnd(path, "/"), sorted]);
+  return JSON.stringify([scheme, userInfo, hostOf(parsed), path, sorted]);
 }
 
 /** Returns a hostname in lower case and without port 443. A bucket name stays as written. */

@@ -8,6 +8,9 @@ import { quoteRule } from "./rule-names";
 
 /** What an operation finds out about a deployment of a managed ruleset, and the messages about it. */
 
+/** The path of a rule's key for payload logging, which a program may leave to others. */
+export const PAYLOAD_KEY = "action_parameters.matched_data";
+
 const lines = z.array(z.string()).readonly();
 
 /** What an update changes, compared with what runs now. */

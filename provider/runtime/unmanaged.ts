@@ -25,7 +25,7 @@ export class UnmanagedMembers {
 
   note(members: JsonObject): void {
     const set = Object.entries(omit(members, EXTRA.stamps)).filter(([, member]) => !isEmpty(member));
-    this.#found = Object.fromEntries(set.map(([name, member]) => [name, shown(member)]));
+    this.#found = Object.fromEntries(set.map(([name, member]) => [name, shownMember(member)]));
   }
 
   /** Returns the output, without what the program sets by `extra`. Keeps what's recorded if the call read no object. */
@@ -42,7 +42,8 @@ function isEmpty(member: unknown): boolean {
   return [undefined, null, false, 0, "", [], {}].some((each) => sameJson(each, member));
 }
 
-function shown(member: unknown): boolean | number | string {
+/** Returns what the output records of a member. */
+export function shownMember(member: unknown): boolean | number | string {
   return typeof member === "boolean" || typeof member === "number" ? member : digestOf(member).slice(0, 8);
 }
 

@@ -47,7 +47,7 @@ export const ADVICE: readonly (readonly [says: string, doing: Doing])[] = [
   ["Check that the disk isn't full", [RESUMED, "can be resumed after the disk was full"]],
   ["run the `edgeguard import` commands", STACKS],
   ["To import them, run", STACKS],
-  ['Pass a file that "pulumi stack export', STACKS],
+  ["Pass a project directory, or a file that", STACKS],
   ["or pass the zones' IDs with --zones FILE.", ONE_PRODUCT],
   [
     "Create it with `edgeguard inventory check",

@@ -48,7 +48,7 @@ const REPLACE = { op: "replace" };
 const OFF = { config: { "edgeguard:liveChecks": "false" } };
 
 const UNCOMPARED =
-  "unseen one: may take back what someone changed manually: the preview didn't compare the object with what exists. One with --refresh does";
+  "unseen one: may take back what someone changed manually: the preview didn't compare the object with what exists. One with --refresh and live checks does";
 const UNREFRESHED =
   "unseen gone: may delete what someone changed manually: only a preview with --refresh compares what the update deletes";
 
@@ -263,6 +263,47 @@ describe("a managed ruleset's deployment", () => {
       state: { id },
     });
     expect(report(refreshedJson(step), "json").dangers.map(({ kind }) => kind)).toContain("unprotect");
+  });
+
+  test("loses someone's key if it's deleted, restored or created again, and keeps it in an update", async () => {
+    const recorded = await new Operation(api).up("ManagedRulesetOverride", owasp);
+    const matched_data = { public_key: `${"a".repeat(43)}=` };
+    await patchFirstRule({ action_parameters: { id: managedRulesets.owasp, matched_data } });
+    const now = await new Operation(api).refresh("ManagedRulesetOverride", recorded);
+    const { inputs: old = {}, outputs = {} } = now ?? {};
+    const gone = stepOf("delete", "ManagedRulesetOverride", "gone", { old, outputs });
+    const again = created("ManagedRulesetOverride", "again", {
+      ...old,
+      ref: "again",
+      impact: { operation: "check", revision: 1, seen: [], inFront: [] },
+    });
+    const unprotect = (...steps: MadeStep[]): string[] =>
+      report(refreshedJson(...steps), "json").dangers.flatMap(({ kind, sentence }) =>
+        kind === "unprotect" ? [String(sentence)] : [],
+      );
+    expect(unprotect(gone, again)).toEqual([expect.stringContaining("is removed")]);
+    const previous = {
+      rule: {
+        action: "execute",
+        expression: "true",
+        enabled: true,
+        action_parameters: { id: managedRulesets.owasp },
+      },
+    };
+    const restored = (rule: object): string[] =>
+      unprotect(
+        stepOf("delete", "ManagedRulesetOverride", "gone", {
+          old: { ...old, onDestroy: "restore" },
+          outputs: { ...outputs, previous: { rule } },
+        }),
+      );
+    expect(restored(previous.rule)).toContainEqual(
+      expect.stringMatching(/another key, or no longer: someone's key → none/),
+    );
+    const same = { ...previous.rule, action_parameters: { id: managedRulesets.owasp, matched_data } };
+    expect(restored(same).join()).not.toContain("another key");
+    const described = await changing("ManagedRulesetOverride", now, { ...owasp, description: "new" });
+    expect(unprotect(described).join()).not.toContain("another key");
   });
 
   test("isn't taken over if a 404 doesn't say that there are no rules", async () => {
@@ -573,6 +614,14 @@ describe("what someone changed in an object", () => {
     expect(await fields("RayID")).toEqual([
       "unprotect one: a field is no longer logged: ClientIP (2 → 1 field)",
     ]);
+  });
+
+  test("in undeclared options isn't known to a refresh without live checks", async () => {
+    const job = { ...omit(JOB, ["outputOptions"]), zoneId: ZONE };
+    const recorded = await new Operation(api).up("LogpushJob", job);
+    const outputOptions = { timestampFormat: "rfc3339" };
+    const step = await changing("LogpushJob", recorded, { ...job, outputOptions }, OFF);
+    expect(report(refreshedJson(step), "json").dangers.map(({ kind }) => kind)).toEqual(["unseen"]);
   });
 
   test("fails the preview of an update if the token may not read it, and not while a place isn't known", async () => {

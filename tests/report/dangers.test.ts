@@ -682,6 +682,12 @@ describe("an object that an interrupted replacement left behind", () => {
     ]);
   });
 
+  test("stays if the program adopts it again", () => {
+    const object = { object: "namespace left", onDestroy: "keeps it" };
+    const again = stepOf("create", "KvNamespace", "n", { new: { ...data, adopted: object } });
+    expect(dangers(again, left("delete"))).toEqual([]);
+  });
+
   test("may have been changed manually, also if the plan refreshed the one that stays", () => {
     const rule = { zoneId: ZONE, ruleset: { name: "OWASP" }, enabled: false };
     const of = (op: string, id: string, more: object = {}): MadeStep =>
@@ -705,12 +711,32 @@ test("settings that were gone and are created again are judged, although another
   expect(report(plan, "json").dangers.map(({ kind, name }) => `${kind} ${name}`)).toContain("unprotect own");
 });
 
+test("a job makes up for a deleted one only if the program declares the fields of both", () => {
+  const job = (more: object): Record<string, unknown> => ({
+    zoneId: ZONE,
+    dataset: "http_requests",
+    enabled: true,
+    destinationShown: "r2://logs",
+    ...more,
+  });
+  const lost = (more: object): number =>
+    sentences(
+      "unprotect",
+      stepOf("delete", "LogpushJob", "twin", { old: job(more) }),
+      kept("LogpushJob", "own", job(more)),
+    ).length;
+  expect(lost({ outputOptions: { fieldNames: ["RayID"] } })).toBe(0);
+  expect(lost({})).toBe(1);
+  expect(lost({ outputOptions: { timestampFormat: "rfc3339" } })).toBe(1);
+});
+
 test("a repair that only a refresh brings about doesn't make up for a deletion", () => {
   const job = (enabled: boolean): Record<string, unknown> => ({
     zoneId: ZONE,
     dataset: "http_requests",
     enabled,
     destinationShown: "r2://logs",
+    outputOptions: { fieldNames: ["RayID"] },
   });
   const twin = stepOf("delete", "LogpushJob", "twin", { old: job(true) });
   const stays = kept("LogpushJob", "own", job(true));

@@ -140,7 +140,16 @@ describe("raising an argument isn't a danger, unless the new value can't be prov
     ],
     [
       "stronger.logpush",
-      ["accountId", "dataset", "destinationConf", "extra", "filter: wider", "kind", "outputOptions.extra"],
+      [
+        "accountId",
+        "dataset",
+        "destinationConf",
+        "extra",
+        "filter: wider",
+        "kind",
+        "outputOptions.extra",
+        "zoneId",
+      ],
     ],
   ])("%s", (name, expected) => {
     const { dangers } = report(read(`${name}.json`), "json");

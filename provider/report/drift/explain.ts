@@ -1,6 +1,7 @@
 import { omitAbsent, ownMember, sameJson, type JsonObject } from "../../basics/json";
 import { applying, inSeries } from "../../basics/words";
 import { EXCEPTIONS_APART } from "../../rulesets/live-rule";
+import { PAYLOAD_KEY } from "../../rulesets/impact";
 import { OTHER_SKIPS } from "../../rulesets/skip-rules";
 import { TYPE_PREFIXES } from "../../runtime/type-tokens";
 import { UNMANAGED } from "../../runtime/unmanaged";
@@ -158,7 +159,7 @@ export function outcomeOf(drifted: Drifted, changes: readonly DriftChange[]): Ou
       how: say`To keep the change, run ${UNDO}, which records it`,
       code: [],
     });
-  if (names.every((name) => name === UNMANAGED) && next.op !== "delete")
+  if (names.every((name) => name === UNMANAGED) && next.op !== "delete" && !declaresKey(next.new))
     return outcome("leaves it as it is, because the program doesn't set it", keepOf(drifted, IN_PROGRAM));
   if (kind === "WafMigration") {
     const update =
@@ -223,9 +224,12 @@ function leftAlone({ names, now, hidden }: Drifted, program: Sides | undefined):
       !names.includes("position") &&
       asText(now?.inputs[DRIFT])?.includes(EXCEPTIONS_APART) === true &&
       "moves the exceptions to the rule, wherever that is now",
-    names.includes(UNMANAGED) && "leaves what the program doesn't set",
+    names.includes(UNMANAGED) && !declaresKey(program) && "leaves what the program doesn't set",
   );
 }
+
+/** Whether the program sets the key for payload logging, which it left to others until now. */
+const declaresKey = (program: Sides | undefined): boolean => program?.inputs["matchedData"] !== undefined;
 
 /** Changes that no argument covers. */
 const NO_ARGUMENT = [DRIFT, UNMANAGED, OTHER_SKIPS, PRUNES];
@@ -238,9 +242,6 @@ const RECREATED: Readonly<Record<string, string>> = {
   KvNamespace: "creates an empty namespace with a new ID. The deleted namespace's keys are lost",
   KvEntries: "writes all of its keys again",
 };
-
-/** The path of a rule's key for payload logging, which a program may leave to others. */
-const PAYLOAD_KEY = "action_parameters.matched_data";
 
 /** @param declare what to do with the code. */
 function keepOf({ kind, step, now, next, names, recorded }: Drifted, declare: Phrase): Outcome["keep"] {

@@ -23,10 +23,13 @@ const traits: ObjectTraits = {
   scope: ["zoneId", "accountId", "dataset", "kind"],
   isSole: false,
   leaves: () => undefined,
-  // The comparisons judge the rest. What the plan hides or doesn't know yet may differ between two jobs.
-  mayReplace({ inputs: gone }, { new: { inputs: next } }) {
+  // The comparisons judge the rest. What the plan hides or doesn't know yet may differ between two jobs, and so may options
+  // that a program leaves to others.
+  mayReplace(old, { new: after }) {
+    const [{ inputs: gone }, { inputs: next }] = [old, after];
     const where = next["destinationShown"];
     return (
+      [old, after].every((side) => option(side, "fieldNames") !== undefined) &&
       next["enabled"] === true &&
       typeof where === "string" &&
       !isHidden(where) &&

@@ -2,13 +2,14 @@ import { z } from "zod";
 import * as declared from "../../rulesets/arguments";
 import { compareDeclared } from "../../rulesets/compare-effects";
 import { expansionIn } from "../../rulesets/effective";
-import { rulesetRecord } from "../../rulesets/impact";
+import { PAYLOAD_KEY, rulesetRecord } from "../../rulesets/impact";
 import { compileOverrides } from "../../rulesets/overrides";
 import { mergeRuleIds, recordedRuleIds, sameMeanings } from "../../rulesets/resolve-rules";
 import { byRuleId, byRuleName, type RuleIds } from "../../rulesets/rule-names";
 import { entryPoint, type Overrides } from "../../rulesets/wire";
 import { hasUnknown } from "../../runtime/engine-values";
-import { omitAbsent, pick, sameJson, type JsonObject } from "../../basics/json";
+import { shownMember, UNMANAGED } from "../../runtime/unmanaged";
+import { omit, omitAbsent, pick, sameJson, type JsonObject } from "../../basics/json";
 import { say, someOf, words, type Phrase } from "../phrase";
 import { isDeleted, mayDeleteFirst, NOTHING, oncePerPlan } from "../sections/section";
 import { modeOf, nameOf, skipWords } from "../sections/managed-ruleset";
@@ -151,14 +152,21 @@ function idsOfBoth(before: Side | undefined, after: Side): readonly [old: RuleId
 
 /** Finds payloads that are no longer logged, or that the holder of another key can read. */
 const otherKey = whileEnabled((before, after) => {
-  const [was = "none", is = "none"] = [before, after].map(
-    ({ inputs: { matchedData } }) =>
-      typeof matchedData === "string" ? matchedData : asObject(matchedData)["publicKey"], // Hidden as a whole.
-  );
-  return isUnchanged(was, is)
+  const [was, is] = [keyOf(before), keyOf(after)];
+  const isSame = isUnchanged(was.digest, is.digest);
+  return isSame
     ? []
-    : [say`${nameOf(after)} logs what matched for another key, or no longer: ${cell(was)} → ${cell(is)}`];
+    : [say`${nameOf(after)} logs what matched for another key, or no longer: ${was.shown} → ${is.shown}`];
 });
+
+/** Returns the key for payload logging: the program's, or the one that someone set and the last refresh read. */
+function keyOf({ inputs: { matchedData }, outputs }: Side): { shown: Phrase; digest: unknown } {
+  const given = isHidden(matchedData) ? matchedData : asObject(matchedData)["publicKey"];
+  if (given !== undefined)
+    return { shown: cell(given), digest: isHidden(given) ? given : shownMember({ public_key: given }) };
+  const found = asObject(outputs[UNMANAGED])[PAYLOAD_KEY];
+  return { shown: words(found === undefined ? "none" : "someone's key"), digest: found ?? "none" };
+}
 
 /** Finds exceptions whose requests are no longer logged. */
 const silentExceptions: Comparison = ({ before, after }) => {
@@ -185,12 +193,14 @@ const COMPARISONS = {
 const orderAfter = oncePerPlan((plan) => deploymentsAfter(plan, (old) => traits.leaves(old)));
 
 export const managed = judgesFor(traits, COMPARISONS, {
-  // Without a recorded key, only a comparison with what exists tells that none is replaced.
-  matchedData: (change, view) =>
-    change.before?.inputs["matchedData"] === undefined &&
-    (view.impact.isCompared || change.before !== view.old)
-      ? []
-      : otherKey(change),
+  // An update keeps a key that the program doesn't set. If it sets one, only a comparison with what exists tells that none
+  // is replaced.
+  matchedData: (change, view) => {
+    const [was, is] = [change.before, change.after].map((side) => side?.inputs["matchedData"]);
+    const isCompared = view.impact.isCompared || change.before !== view.old;
+    const isSafe = is === undefined ? view.step.op === "update" : isCompared;
+    return was === undefined && isSafe ? [] : otherKey(change);
+  },
   // A rule also moves together with another rule of the zone.
   position: (change, view) => {
     const { step, old, plan } = view;
@@ -256,7 +266,7 @@ function asFound(old: Side): Side {
               .map(({ expression, skips, logging }) => omitAbsent({ expression, skip: skips, logging })),
     }),
   };
-  return { inputs, outputs: old.outputs };
+  return { inputs, outputs: omit(old.outputs, [UNMANAGED]) };
 }
 
 const alwaysActs = (side: Side): boolean => mayAct(side) && !isHidden(side.inputs["enabled"]);

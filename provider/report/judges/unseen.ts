@@ -143,7 +143,7 @@ function takenBack(all: StepView, isTold: boolean): string | undefined {
       : "may take back what an interrupted update changed: nobody knows how far it came";
   return isCompared(all)
     ? undefined
-    : "may take back what someone changed manually: the preview didn't compare the object with what exists. One with --refresh does";
+    : "may take back what someone changed manually: the preview didn't compare the object with what exists. One with --refresh and live checks does";
 }
 
 /** Says what a delete or replacement may lose, of which the state says nothing. */
@@ -171,11 +171,16 @@ const isTakenOver = (all: StepView): boolean =>
 
 /** Whether the old side is what exists. */
 function isCompared(all: StepView): boolean {
-  const { step, old, impact } = all;
+  const { step, old, new: next, impact } = all;
   if (!EDITED.includes(step.kind ?? "")) return true;
   // No argument shows each override of a rule: only live checks compare them.
   const isWhole = step.kind !== "ManagedRulesetOverride" || impact.seen.has(RULESETS.existingRule);
-  return isRefreshed(all) ? isWhole || old.inputs["drift"] === undefined : impact.isCompared && isWhole;
+  const [was, is] = [old, next].map(({ inputs }) => inputs["outputOptions"]);
+  // A refresh doesn't compare what the program leaves to others.
+  const isFirst = step.kind === "LogpushJob" && was === undefined && is !== undefined;
+  return isRefreshed(all) && !isFirst
+    ? isWhole || old.inputs["drift"] === undefined
+    : impact.isCompared && isWhole;
 }
 
 const refreshes = oncePerPlan(

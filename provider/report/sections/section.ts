@@ -74,7 +74,10 @@ export function heirOf(step: Step, plan: Plan): Step | undefined {
   if (!isDeleted(step) && !REPLACEMENTS.includes(op)) return undefined;
   return adopting(plan).find(
     (each) =>
-      each.kind === kind && each.urn !== step.urn && adoptedId(each.new?.inputs ?? {}) === lastOfId(old.id),
+      each.kind === kind &&
+      // A program that takes an interrupted replacement back adopts what was left behind under its own name.
+      (each.urn !== step.urn || op === "delete") &&
+      adoptedId(each.new?.inputs ?? {}) === lastOfId(old.id),
   );
 }
 
