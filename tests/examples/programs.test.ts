@@ -98,7 +98,12 @@ describe.each(engines())("on $name", (engine) => {
         });
         for (const liveChecks of ["false", "true"]) {
           await project.ok("config", "set", "edgeguard:liveChecks", liveChecks);
-          const { stdout } = await project.run("preview", "--json", "--show-sames");
+          const { stdout } = await project.run(
+            "preview",
+            "--json",
+            "--show-sames",
+            "--show-replacement-steps",
+          );
           const { dangers } = report(stdout, "json");
           const unseen = dangers.filter(({ kind }) => kind === "unseen").map(({ type }) => type);
           expect(unseen).toEqual(liveChecks === "false" ? mayLose : []);

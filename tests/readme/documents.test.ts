@@ -13,7 +13,7 @@ const run = promisify(execFile);
 
 const DEMO = ["npm ci && npm run demo"];
 const REPORT = [
-  "pulumi preview --json --show-sames > plan.json",
+  "pulumi preview --json --show-sames --show-replacement-steps > plan.json",
   "edgeguard report plan.json --fail-on irreversible,unprotect,blocks,removes,unseen > comment.md",
 ];
 

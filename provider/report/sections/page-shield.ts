@@ -29,7 +29,9 @@ export const pageShieldSettings: SectionWriter = {
     if (!isDeleted(all.step))
       return words(all.new.inputs["enabled"] === false ? "Page Shield is disabled" : "");
     if (successor(all, ["zoneId"]) !== undefined)
-      return words("no longer managed by this resource, but by another one, which would restore what the zone has now. With an alias, it would restore what the zone had before");
+      return words(
+        "no longer managed by this resource, but by another one, which would restore what the zone has now. With an alias, it would restore what the zone had before",
+      );
     return words(
       keepsSettings(all)
         ? "no longer managed; the zone keeps its settings"
