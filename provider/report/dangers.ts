@@ -21,6 +21,7 @@ import {
   viewOf,
   type StepView,
 } from "./sections/section";
+import { wouldBlockIn } from "./sections/page-shield";
 import { unseen } from "./judges/unseen";
 import { asNumber, asObject, containsSecret, isHidden } from "./values";
 
@@ -68,14 +69,13 @@ export function dangersOf(plan: Plan, steps: readonly Step[], gate: JudgedGate):
  */
 function comparedBy(all: StepView): unknown {
   const { step, old, new: next, impact } = all;
+  const blocks = wouldBlockIn(impact.members);
   // What visitors and Cloudflare's new versions change from one run to the next is left out.
   const found = isDeleted(step)
     ? recordedImpact(step.kind, step.old)
     : omitAbsent({
         ...omit(impact.members, ["traffic", "versions"]),
-        wouldBlock:
-          impact.members["wouldBlock"] &&
-          pick(asObject(impact.members["wouldBlock"]), ["newly", "unreported"]),
+        wouldBlock: blocks && pick({ ...blocks }, ["newly", "unreported"]),
       });
   const more = omitAbsent({
     adopted: asObject(next.inputs[ADOPTED])["changes"],

@@ -68,12 +68,6 @@ export async function compareLive(ctx: Context, compared: LiveComparison): Promi
   });
 }
 
-/** Tells a deployment's exceptions from the rules beside it. */
-function neighbors(found: EntryPoint, own: ZoneRule): Record<"front" | "others", readonly ZoneRule[]> {
-  const front = ownExceptions(found, { ref: own.ref });
-  return { front, others: found.rules.filter((rule) => rule !== own && !front.includes(rule)) };
-}
-
 async function runningRuleset(
   ctx: Context,
   { args, olds, recorded, own }: LiveComparison,
@@ -118,7 +112,8 @@ function courseOf(compared: LiveComparison): Course | undefined {
   const { args, found, olds, own } = compared;
   const { position } = args;
   if (found === undefined || own === undefined) return undefined;
-  const { front, others } = neighbors(found, own);
+  const front = ownExceptions(found, { ref: own.ref });
+  const others = found.rules.filter((rule) => rule !== own && !front.includes(rule));
   const before = found.rules
     .slice(0, found.rules.indexOf(own))
     .filter((rule) => others.includes(rule)).length;

@@ -157,7 +157,7 @@ describe("reads each resource only a few times, however many there are:", () => 
           action: "allow",
           enabled: true,
         },
-        { ruleId: `r${index}`, previous: { enabled: false }, otherManagedRules: [] },
+        { ruleId: `r${index}`, previous: { enabled: false } },
       ),
     );
 

@@ -254,11 +254,14 @@ function keepOf({ kind, step, now, next, names, recorded }: Drifted, declare: Ph
       code: [],
     };
   const declarable = names.filter((name) => !NO_ARGUMENT.includes(name));
-  const [was, is] = [recorded, now].map((side) => asObject(side?.outputs[UNMANAGED])[PAYLOAD_KEY]);
-  if (declarable.length === 0 && is !== undefined && !sameJson(was, is))
-    return { how: say`To manage the key, declare it as ${nameOf("matchedData")}`, code: [] };
-  if (declarable.length === 0)
-    return { how: words("No argument covers this change, so the program can't keep it"), code: [] };
+  if (declarable.length === 0) {
+    const [was, is] = [recorded, now].map((side) => asObject(side?.outputs[UNMANAGED])[PAYLOAD_KEY]);
+    const how =
+      is === undefined || sameJson(was, is)
+        ? words("No argument covers this change, so the program can't keep it")
+        : say`To manage the key, declare it as ${nameOf("matchedData")}`;
+    return { how, code: [] };
+  }
   const differing = declarable.filter((name) => !isUnchanged(next?.new?.inputs[name], now?.inputs[name]));
   // A program can't disable an exception, but leave it out.
   const declared = (name: string): unknown =>

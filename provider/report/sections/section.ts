@@ -68,7 +68,7 @@ function asBefore(inputs: JsonObject, changes: JsonObject = {}): JsonObject {
   return omit({ ...inputs, ...Object.fromEntries(before) });
 }
 
-/** Finds another resource that adopts this deleted or replaced one's object, which the update then leaves in place. */
+/** Finds the step that adopts this deleted or replaced resource's object, which the update then leaves in place. */
 export function heirOf(step: Step, plan: Plan): Step | undefined {
   const { op, kind, old = NOTHING } = step;
   if (!isDeleted(step) && !REPLACEMENTS.includes(op)) return undefined;
