@@ -139,7 +139,7 @@ function sourceProblems({ sources, path, malformed }: Directive, name: string): 
       return [{ path: sourcePath, message }];
     }
     if (!takesSources(name)) return [];
-    const word = source.replaceAll("'", "");
+    const word = source.replace(/['"‘’“”`]/g, "");
     const isQuoted = /^'(nonce|sha\d+)-/i.test(source) || (source === `'${word}'` && UNQUOTED.test(word));
     const keyword = word === source || isQuoted ? undefined : nearest(word, KEYWORDS);
     const advice = `which browsers ignore. Did you mean '${keyword}'?`;
@@ -211,7 +211,7 @@ export function lintCsp(value: CspInput): string[] {
     const unmatched = takesSources(name) ? sources.filter(matchesNothing) : [];
     if (unmatched.length > 0) {
       warnings.push(
-        `${name} has ${unmatched.join(" ")}, which matches no host. Write a host such as cdn.example.com or *.example.com, alone or after https://`,
+        `${name} has ${unmatched.join(" ")}, which matches nothing. Write a host such as cdn.example.com or *.example.com, alone or after https://, and a path without wildcards: /js/ stands for everything below it`,
       );
     }
     const hashes = sources.filter(isWrongHash);
@@ -277,12 +277,13 @@ function matchesAnyHost(source: string): boolean {
   return /^(https?:\/\/)?\*(:(\d+|\*))?\/?$/.test(source);
 }
 
-/** Whether a source lacks the colon of its scheme, has needless quotes, or a wildcard anywhere but as its host's first label. */
+/** Whether a source is neither a scheme nor an address (CSP Level 3, section 2.3.1), or has a path with a wildcard. */
 function matchesNothing(source: string): boolean {
-  const { host = "*" } = parseAddress(source.toLowerCase()) ?? {};
-  if (source.startsWith("'")) return !UNQUOTED.test(source.slice(1, -1));
-  return /^(https?|wss?)\/\//i.test(source) || !/^(\*|(\*\.)?[^*]+)$/.test(host);
+  return source.startsWith("'") ? !UNQUOTED.test(source.slice(1, -1)) : !ADDRESS.test(source);
 }
+
+const ADDRESS =
+  /^([a-z][a-z\d+.-]*:|([a-z][a-z\d+.-]*:\/\/)?(\*|(\*\.)?[\w-]+(\.[\w-]+)*)(:(\d{1,5}|\*))?(\/(?!\/)[^*]*)?)$/i;
 
 /** A script or connection of a page. */
 export interface Load {

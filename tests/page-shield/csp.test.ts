@@ -86,6 +86,7 @@ describe("rejects a CSP with", () => {
     ],
     ["another misspelled keyword", { scriptSrc: ["'unsafe-inlin'"] }, "Did you mean 'unsafe-inline'?"],
     ["a keyword with one quote", "script-src 'self", "Did you mean 'self'?"],
+    ["a keyword in typographic quotes", "script-src ‘self’", "Did you mean 'self'?"],
     ["two sources in one item", { scriptSrc: ["'self' a.com"] }, "a source can't be empty or contain"],
     ["sources separated by a comma", "script-src 'self', a.com", "a source can't be empty or contain"],
     ["an empty source", { scriptSrc: [""] }, "a source can't be empty or contain"],
@@ -118,10 +119,10 @@ describe("warns about", () => {
       ],
     ],
     [
-      "sources that match no host",
-      "script-src https//cdn.example.com cdn.*.example.com *.cdn.example.com https://* 'self' data:",
+      "sources that match nothing",
+      "script-src https//cdn.example.com https:/cdn.example.com cdn.*.example.com cdn.example.com:abc https://cdn.example.com/* ‘nothing’ *.cdn.example.com https://* https://cdn.example.com:8443/js/ 'self' data:",
       [
-        "script-src has https//cdn.example.com cdn.*.example.com, which matches no host",
+        "script-src has https//cdn.example.com https:/cdn.example.com cdn.*.example.com cdn.example.com:abc https://cdn.example.com/* ‘nothing’, which matches nothing",
         "script-src is very permissive",
       ],
     ],
@@ -141,7 +142,7 @@ describe("warns about", () => {
     [
       "a host in quotes",
       "script-src 'https://cdn.example.com' 'unsafe-hashes'",
-      ["script-src has 'https://cdn.example.com', which matches no host"],
+      ["script-src has 'https://cdn.example.com', which matches nothing"],
     ],
     [
       "a hash of the wrong length",
