@@ -120,7 +120,8 @@ export const EFFECTS: Readonly<Record<string, Readonly<Record<string, Effect>>>>
     extra: depends(logpush.extra),
   },
   LogpushTransformer: {
-    accountId: depends(transformer.stops),
+    // Cloudflare refuses to delete a transformer that a job uses.
+    accountId: neutral,
     name: neutral,
     description: neutral,
     code: depends(transformer.code),

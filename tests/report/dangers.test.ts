@@ -363,6 +363,11 @@ describe("a Logpush job's destination", () => {
     expect(change(job(HERE), is)).toEqual([sentence]);
   });
 
+  test("isn't weakened by a transformer's deletion, which Cloudflare refuses while a job uses it", () => {
+    const transformer = { accountId: "a", name: "t", code: "[secret]", codeDigest: "1" };
+    expect(dangersOf(stepOf("delete", "LogpushTransformer", "t", { old: transformer }))).toEqual(["delete t"]);
+  });
+
   test("calls no argument changed that isn't, if the output options are secret", () => {
     const options = { fieldNames: ["RayID"], sampleRate: 0.5 };
     const said = change(job(HERE, { outputOptions: options }), job(HERE, { outputOptions: "[secret]" }));

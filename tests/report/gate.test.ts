@@ -81,7 +81,6 @@ const MADE: readonly MadeStep[] = [
     { accountId: "a", code: "[secret]", codeDigest: "1" },
     { codeDigest: "2" },
   ),
-  stepOf("replace", "LogpushTransformer", "accountId", { old: { accountId: "a" }, new: { accountId: "b" } }),
   created("WafMigration", "target", migration),
   created("WafMigration", "configuration", { ...migration, configuration: [] }),
 ];

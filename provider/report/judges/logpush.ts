@@ -228,10 +228,6 @@ export const logpush = judgesFor(traits, COMPARISONS, { destination: inReplaceme
 export const transformer = judgesFor(
   { scope: ["accountId"], isSole: false, leaves: () => undefined, mayReplace: () => true },
   {
-    stops: ({ before, after }) =>
-      before === undefined || after !== undefined
-        ? []
-        : [say`the transformer ${cell(before.inputs["name"], 60)} is deleted: no job can use it anymore`],
     code: whileActing(() => true)((before, after) => {
       const [was, is = UNKNOWN] = [before, after].map(({ inputs }) => inputs["codeDigest"]);
       return isUnchanged(was, is)

@@ -97,7 +97,6 @@ const NOT_PLAYED = [
   "ManagedRulesetOverride exceptions[].logging ()",
   "LogpushJob filterAttackTraffic ()",
   "LogpushJob transformerId ()",
-  "LogpushTransformer accountId ()",
   "LogpushTransformer code ()",
   "LogpushTransformer not seen: existingTransformer",
 ];
