@@ -177,6 +177,23 @@ describe("the report on a manual change", () => {
     ]);
   });
 
+  test.each([
+    [{ onDestroy: "keep" }, {}],
+    [{}, { retainOnDelete: true }],
+  ])("says that what's destroyed with %j and the options %j is left in place", (args, options) => {
+    const recorded = { ...args, enabled: true };
+    const now = { ...args, enabled: false };
+    const plan = planJson(
+      stepOf("refresh", "PageShieldSettings", "own", { old: recorded, new: now, state: options }),
+      stepOf("delete", "PageShieldSettings", "own", { old: now, state: options }),
+    );
+    expect(driftIn(plan).resources).toMatchObject([
+      {
+        update: "pulumi up --refresh removes the resource from the state and leaves the object in place",
+      },
+    ]);
+  });
+
   test("says that the change stays if the program only reads the resource from now on", () => {
     const state = { custom: true, id: "id" };
     const title = (text: string): JsonObject => ({ ...state, inputs: { title: text } });

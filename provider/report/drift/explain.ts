@@ -179,8 +179,8 @@ export function outcomeOf(drifted: Drifted, changes: readonly DriftChange[]): Ou
   switch (next.op) {
     case "delete":
       return outcome(
-        next.old?.retained === true
-          ? "removes the resource from the state and leaves the object in place (retainOnDelete)"
+        next.old?.retained === true || next.old?.inputs["onDestroy"] === "keep"
+          ? "removes the resource from the state and leaves the object in place"
           : "destroys the resource, because the program no longer declares it",
         keepOf(drifted, say`declare ${full} again with`),
       );
