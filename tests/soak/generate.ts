@@ -49,7 +49,6 @@ const MIGRATIONS: Readonly<Partial<Record<ZoneName, readonly [plan: string, ...t
   migrateFinished: ["pro", "assessed", "finished"],
   migrateOverrides: ["business", "assessed"],
   migrateManyRules: ["enterprise", "assessed"],
-  migrateRetired: ["business", "assessed"],
 };
 
 /** One to eight resources. */
