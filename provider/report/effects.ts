@@ -10,144 +10,132 @@ import { stoppedTraffic } from "./judges/traffic";
 import { unseen } from "./judges/unseen";
 
 /**
- * How changing an argument can affect protection. The table covers every argument of every resource; a test fails if
- * one is missing. `raises` and `lowers` are the effect of setting or increasing the argument; `depends` means that it
- * depends on the values. Every effect other than `neutral` lists the functions that find the dangers. An argument is
- * neutral if it only prevents something (`adopt`, `maxDeletes`) or determines what a later destroy does, because that
+ * The functions that find the dangers of changing an argument, by class and path. In a path, `[]` is a list element and
+ * `{}` a record's value. The table covers every argument of every resource; a test fails if one is missing. An argument
+ * has none if it only prevents something (`adopt`, `maxDeletes`) or determines what a later destroy does, because that
  * effect is reported when it happens.
  */
-export interface Effect {
-  readonly is: "raises" | "lowers" | "depends" | "neutral";
-  readonly judges: readonly Judge[];
-}
-
-const neutral: Effect = { is: "neutral", judges: [] };
-const raises = (...judges: readonly Judge[]): Effect => ({ is: "raises", judges });
-const lowers = (...judges: readonly Judge[]): Effect => ({ is: "lowers", judges });
-const depends = (...judges: readonly Judge[]): Effect => ({ is: "depends", judges });
-
-/** The effects by class and path. In a path, `[]` is a list element and `{}` a record's value. */
-export const EFFECTS: Readonly<Record<string, Readonly<Record<string, Effect>>>> = {
+export const JUDGES: Readonly<Record<string, Readonly<Record<string, readonly Judge[]>>>> = {
   PageShieldSettings: {
-    zoneId: depends(pageShield.settings.monitor),
-    enabled: raises(pageShield.settings.monitor),
-    useReportingEndpoint: raises(pageShield.settings.reportingEndpoint),
-    useConnectionUrlPath: raises(pageShield.settings.connectionPaths),
-    onDestroy: neutral,
+    zoneId: [pageShield.settings.monitor],
+    enabled: [pageShield.settings.monitor],
+    useReportingEndpoint: [pageShield.settings.reportingEndpoint],
+    useConnectionUrlPath: [pageShield.settings.connectionPaths],
+    onDestroy: [],
   },
   PageShieldPolicy: {
-    zoneId: depends(pageShield.policy.stops),
-    description: neutral,
-    action: depends(pageShield.policy.stops, pageShield.policyBlocks),
-    expression: depends(pageShield.policy.pages, pageShield.policyBlocks),
-    enabled: raises(pageShield.policy.stops, pageShield.policyBlocks),
-    value: depends(pageShield.policy.sources, pageShield.policyBlocks),
-    adopt: neutral,
-    extra: depends(pageShield.policy.extra),
+    zoneId: [pageShield.policy.stops],
+    description: [],
+    action: [pageShield.policy.stops, pageShield.policyBlocks],
+    expression: [pageShield.policy.pages, pageShield.policyBlocks],
+    enabled: [pageShield.policy.stops, pageShield.policyBlocks],
+    value: [pageShield.policy.sources, pageShield.policyBlocks],
+    adopt: [],
+    extra: [pageShield.policy.extra],
   },
   ManagedRulesetOverride: {
-    zoneId: depends(managed.stopsActing),
-    accountId: depends(managed.rules, managed.stopsActing),
-    phase: depends(managed.stopsActing),
-    ruleset: depends(managed.rules),
-    version: depends(managed.rules),
-    expression: depends(managed.requests),
-    description: neutral,
-    enabled: raises(managed.stopsActing),
-    ref: neutral,
-    position: depends(managed.position),
-    "owasp.paranoiaLevel": raises(managed.rules),
-    "owasp.scoreThreshold": lowers(managed.rules),
-    "owasp.action": depends(managed.rules),
-    "categories[].tag": depends(managed.rules),
-    "categories[].enabled": raises(managed.rules),
-    "categories[].action": depends(managed.rules),
-    "rules{}.enabled": raises(managed.rules),
-    "rules{}.action": depends(managed.rules),
-    "rules{}.scoreThreshold": lowers(managed.rules),
-    action: depends(managed.rules, stoppedTraffic),
-    allRulesEnabled: raises(managed.rules),
-    "matchedData.publicKey": depends(managed.matchedData),
-    "exceptions[].expression": lowers(managed.exceptions),
-    "exceptions[].description": neutral,
-    "exceptions[].skip": lowers(managed.exceptions),
-    "exceptions[].logging": raises(managed.logging),
-    adopt: neutral,
-    onDestroy: neutral,
+    zoneId: [managed.stopsActing],
+    accountId: [managed.rules, managed.stopsActing],
+    phase: [managed.stopsActing],
+    ruleset: [managed.rules],
+    version: [managed.rules],
+    expression: [managed.requests],
+    description: [],
+    enabled: [managed.stopsActing],
+    ref: [],
+    position: [managed.position],
+    "owasp.paranoiaLevel": [managed.rules],
+    "owasp.scoreThreshold": [managed.rules],
+    "owasp.action": [managed.rules],
+    "categories[].tag": [managed.rules],
+    "categories[].enabled": [managed.rules],
+    "categories[].action": [managed.rules],
+    "rules{}.enabled": [managed.rules],
+    "rules{}.action": [managed.rules],
+    "rules{}.scoreThreshold": [managed.rules],
+    action: [managed.rules, stoppedTraffic],
+    allRulesEnabled: [managed.rules],
+    "matchedData.publicKey": [managed.matchedData],
+    "exceptions[].expression": [managed.exceptions],
+    "exceptions[].description": [],
+    "exceptions[].skip": [managed.exceptions],
+    "exceptions[].logging": [managed.logging],
+    adopt: [],
+    onDestroy: [],
   },
   WafMigration: {
-    zoneId: depends(migration),
-    plan: neutral,
-    target: depends(migration),
-    configuration: depends(migration),
-    confirm: neutral,
-    "waitFor.timeout": neutral,
-    quiet: neutral,
+    zoneId: [migration],
+    plan: [],
+    target: [migration],
+    configuration: [migration],
+    confirm: [],
+    "waitFor.timeout": [],
+    quiet: [],
   },
   LogpushJob: {
-    zoneId: depends(logpush.stopsPushing),
-    accountId: depends(logpush.stopsPushing),
-    name: neutral,
-    dataset: depends(logpush.stopsPushing),
-    destinationConf: depends(logpush.destination),
-    "outputOptions.fieldNames": raises(logpush.fields),
-    "outputOptions.sampleRate": raises(logpush.sampleRate),
-    "outputOptions.timestampFormat": neutral,
-    "outputOptions.outputType": neutral,
-    "outputOptions.batchPrefix": neutral,
-    "outputOptions.batchSuffix": neutral,
-    "outputOptions.recordPrefix": neutral,
-    "outputOptions.recordSuffix": neutral,
-    "outputOptions.recordTemplate": depends(logpush.fields),
-    "outputOptions.recordDelimiter": neutral,
-    "outputOptions.fieldDelimiter": neutral,
-    "outputOptions.mergeSubrequests": lowers(logpush.subrequests),
-    "outputOptions.cve202144228": raises(logpush.log4shell),
-    "outputOptions.stringifyObject": neutral,
-    "outputOptions.extra": depends(logpush.extra),
-    filter: depends(logpush.filter),
-    filterChecks: neutral,
-    enabled: raises(logpush.stopsPushing),
-    frequency: neutral,
-    maxUploadBytes: neutral,
-    maxUploadIntervalSeconds: neutral,
-    maxUploadRecords: neutral,
-    filterAttackTraffic: lowers(logpush.attackTraffic),
-    transformerId: depends(logpush.transformer),
-    kind: depends(logpush.stopsPushing),
-    ownershipChallenge: neutral,
-    adopt: neutral,
-    extra: depends(logpush.extra),
+    zoneId: [logpush.stopsPushing],
+    accountId: [logpush.stopsPushing],
+    name: [],
+    dataset: [logpush.stopsPushing],
+    destinationConf: [logpush.destination],
+    "outputOptions.fieldNames": [logpush.fields],
+    "outputOptions.sampleRate": [logpush.sampleRate],
+    "outputOptions.timestampFormat": [],
+    "outputOptions.outputType": [],
+    "outputOptions.batchPrefix": [],
+    "outputOptions.batchSuffix": [],
+    "outputOptions.recordPrefix": [],
+    "outputOptions.recordSuffix": [],
+    "outputOptions.recordTemplate": [logpush.fields],
+    "outputOptions.recordDelimiter": [],
+    "outputOptions.fieldDelimiter": [],
+    "outputOptions.mergeSubrequests": [logpush.subrequests],
+    "outputOptions.cve202144228": [logpush.log4shell],
+    "outputOptions.stringifyObject": [],
+    "outputOptions.extra": [logpush.extra],
+    filter: [logpush.filter],
+    filterChecks: [],
+    enabled: [logpush.stopsPushing],
+    frequency: [],
+    maxUploadBytes: [],
+    maxUploadIntervalSeconds: [],
+    maxUploadRecords: [],
+    filterAttackTraffic: [logpush.attackTraffic],
+    transformerId: [logpush.transformer],
+    kind: [logpush.stopsPushing],
+    ownershipChallenge: [],
+    adopt: [],
+    extra: [logpush.extra],
   },
   LogpushTransformer: {
     // Cloudflare refuses to delete a transformer that a job uses.
-    accountId: neutral,
-    name: neutral,
-    description: neutral,
-    code: depends(transformer.code),
-    adopt: neutral,
+    accountId: [],
+    name: [],
+    description: [],
+    code: [transformer.code],
+    adopt: [],
   },
   KvNamespace: {
-    accountId: depends(namespaceData),
-    title: neutral,
-    preview: neutral,
-    jurisdiction: depends(namespaceData),
-    adopt: neutral,
-    forceDestroy: lowers(namespaceData),
+    accountId: [namespaceData],
+    title: [],
+    preview: [],
+    jurisdiction: [namespaceData],
+    adopt: [],
+    forceDestroy: [namespaceData],
   },
   KvEntries: {
-    accountId: depends(general),
-    namespaceId: depends(general),
-    entries: depends(ownKeysRemoved, overwrittenKeys),
-    file: depends(ownKeysRemoved, overwrittenKeys),
-    directory: depends(ownKeysRemoved, overwrittenKeys),
-    "defaults.metadata": neutral,
-    "defaults.expirationTtl": depends(ownKeysRemoved),
-    adopt: neutral,
-    "prune.prefix": lowers(prunedKeys),
-    "prune.maxDeletes": neutral,
-    maxOwnDeletes: neutral,
-    verify: neutral,
+    accountId: [general],
+    namespaceId: [general],
+    entries: [ownKeysRemoved, overwrittenKeys],
+    file: [ownKeysRemoved, overwrittenKeys],
+    directory: [ownKeysRemoved, overwrittenKeys],
+    "defaults.metadata": [],
+    "defaults.expirationTtl": [ownKeysRemoved],
+    adopt: [],
+    "prune.prefix": [prunedKeys],
+    "prune.maxDeletes": [],
+    maxOwnDeletes: [],
+    verify: [],
   },
 };
 
@@ -155,15 +143,13 @@ export const EFFECTS: Readonly<Record<string, Readonly<Record<string, Effect>>>>
  * Returns the functions that find dangers for this class. For other providers' resources, that's only the general one.
  */
 export function judgesOf(kind: string | undefined): readonly Judge[] {
-  const rows = Object.values(ownMember(EFFECTS, kind ?? "") ?? {});
-  return [
-    ...new Set([...rows.flatMap(({ judges }) => judges), ...(rows.length === 0 ? [] : [unseen]), general]),
-  ];
+  const rows = Object.values(ownMember(JUDGES, kind ?? "") ?? {});
+  return [...new Set([...rows.flat(), ...(rows.length === 0 ? [] : [unseen]), general])];
 }
 
 /** Lists this class's arguments. */
 export function argumentsOf(kind: string | undefined): readonly string[] {
-  const paths = Object.keys(ownMember(EFFECTS, kind ?? "") ?? {});
+  const paths = Object.keys(ownMember(JUDGES, kind ?? "") ?? {});
   return [...new Set(paths.map((path) => path.replace(/[.[{].*$/, "")))];
 }
 

@@ -239,11 +239,14 @@ export function argumentsOf(
   const skipped = (declared.exceptions ?? []).map(({ skip }) => skip);
   const front = [...(inFront ?? []), ...ownExceptions(seen, { ref: rule.ref })].map(({ id }) => id);
   const isInDeclaredPlace = isInPlace(declared.position, seen, rule, { front, directly: false });
-  const hasVersion = sameVersion(deploys?.version, declared.version);
+  const hasVersion =
+    sameVersion(deploys?.version, declared.version) ||
+    (declared.version === undefined && (from !== "others" || deploys?.version === managed.version));
   return {
     ...own,
+    // An imported rule's exceptions keep their refs until an update writes them.
     exceptions:
-      from === "others"
+      from === "others" || own.exceptions === undefined
         ? exceptions
         : own.exceptions?.map((each, index) => ({
             ...each,
@@ -258,7 +261,7 @@ export function argumentsOf(
       deploys === undefined || deploys.rulesetId === managed.id
         ? declared.ruleset
         : { id: deploys.rulesetId },
-    version: declared.version === undefined || hasVersion ? declared.version : (deploys?.version ?? "latest"),
+    version: hasVersion ? declared.version : (deploys?.version ?? "latest"),
   };
 }
 
@@ -296,7 +299,8 @@ export async function takeOver(
   const { rule, from } = existing;
   const isOwn = from !== "others";
   const adoption = adoptionOf(ctx, args, prepared, found, existing);
-  const wanted = { ...desiredRule(args, prepared, rule), ref: isOwn ? ref : rule.ref };
+  const { version } = args; // Not one to which someone pinned the rule, even if that's the latest one today.
+  const wanted = { ...desiredRule(args, prepared, rule), version, ref: isOwn ? ref : rule.ref };
   const inFront = isOwn ? [] : (exceptionsInFront({ ...prepared, ref }, found, rule) ?? []);
   const previous = isOwn ? {} : { previous: snapshotOf(found, rule, inFront) };
   const outputs = (): Computed => ({

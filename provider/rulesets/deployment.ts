@@ -167,7 +167,8 @@ export function desiredRule(
 ): DesiredRule {
   return {
     rulesetId: managed.id,
-    version: version ?? held?.deploys?.version,
+    // A rule that's pinned to the latest version runs what's declared.
+    version: version ?? (held?.deploys?.version === managed.version ? managed.version : undefined),
     overrides,
     expression,
     description: description ?? (held?.description === "" ? undefined : held?.description),

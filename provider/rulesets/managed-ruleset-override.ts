@@ -513,7 +513,7 @@ export const managedRulesetOverride = defineResource({
     const wanted = {
       ...desiredRule(args, prepared),
       ...valuesOfRemoved(args, state, rule),
-      ref: state.previous === undefined ? args.ref : rule.ref,
+      ref: state.previous === undefined || args.ref !== state.ref ? args.ref : rule.ref,
     };
     const isNewPosition =
       !sameJson(state.position, args.position) && !isSamePlace(state.position, args.position, found, rule);

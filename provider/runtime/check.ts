@@ -12,7 +12,7 @@ import { provesFailure } from "./skipping";
 import { UnmanagedMembers } from "./unmanaged";
 import { namesOfSecrets } from "./secrets";
 import { hasUnknown, UNKNOWN } from "./engine-values";
-import { inSeries } from "../basics/words";
+import { applying, inSeries } from "../basics/words";
 import { omit, omitAbsent, ownMember, pick, sameJson, type JsonObject } from "../basics/json";
 
 export interface CheckResult {
@@ -213,6 +213,8 @@ class Collected {
   /** The ID of the object that the update writes, and what someone changed in it. */
   own: string | undefined;
   changes: Changes = {};
+  /** The arguments of the objects that the update overwrites. */
+  readonly #existing: object[] = [];
   /** Computed inputs whose values, or whose absence, are known. */
   readonly determined = new Set<string>();
   hasPendingWork = false;
@@ -223,11 +225,13 @@ class Collected {
     seen = [],
     pendingWork = false,
     exists,
+    adopts,
     skipped,
   }: Findings & { readonly skipped?: string }): void {
     for (const key of Object.keys(computed)) this.determined.add(key);
     if (found !== undefined) this.#found.push(found);
     this.own ??= exists?.id;
+    this.#existing.push(...applying(exists?.args, adopts?.found));
     for (const each of seen) this.#seen.add(each);
     if (skipped !== undefined) this.skipped.push(skipped);
     this.hasPendingWork ||= pendingWork !== false;
@@ -250,7 +254,7 @@ class Collected {
       seen: [...this.#seen].sort(),
       skipped: this.skipped.length === 0 ? undefined : [...new Set(this.skipped)],
       unknown: unknown.length === 0 ? undefined : unknown,
-      known: hides ? host.keyedDigest(known) : undefined,
+      known: hides ? host.keyedDigest([known, this.#existing]) : undefined,
       own: this.own,
       changes: Object.keys(this.changes).length === 0 ? undefined : this.changes,
       ...members,

@@ -263,3 +263,40 @@ test.each<[string, MadeStep[], string]>([
     "no longer managed; the zone keeps its settings",
   );
 });
+
+test("the first change of an imported rule isn't blamed for the exceptions that it had", async () => {
+  const [zoneId, accountId] = [zones.empty, accounts.main];
+  const entryPoint = `/zones/${zoneId}/rulesets/phases/http_request_firewall_managed/entrypoint`;
+  const skip = { action: "skip", expression: 'http.host eq "a"', action_parameters: { ruleset: "current" } };
+  const execute = {
+    action: "execute",
+    expression: "true",
+    action_parameters: { id: managedRulesets.managed },
+  };
+  const { result } = await rawSend(api, "PUT", entryPoint, { rules: [skip, execute] });
+  const [, rule] = (result as { rules: { id: string }[] }).rules;
+  const got = await new Operation(api).get("ManagedRulesetOverride", `${zoneId}/${rule?.id ?? ""}`);
+  const { ruleset, ref } = got.outputs;
+  const exceptions = got.outputs["exceptions"] as JsonObject[];
+  const imported = { zoneId, accountId, ruleset, ref, exceptions };
+  const inputs = { ...imported, expression: "true", enabled: true };
+  const change = async (next: JsonObject): Promise<unknown> => {
+    const operation = new Operation(api);
+    const preview = await operation.preview(
+      "ManagedRulesetOverride",
+      { ...imported, ...next },
+      { ...got, inputs },
+    );
+    const step = stepOf("update", "ManagedRulesetOverride", "mine", {
+      old: inputs,
+      outputs: got.outputs,
+      new: preview.inputs,
+    });
+    const { dangers } = report(JSON.stringify({ steps: [step] }), "json");
+    return [operation.warned, dangers.map(({ sentence }) => sentence.toString())];
+  };
+  expect(await change({ description: "new" })).toEqual([[], []]);
+  expect(
+    await change({ exceptions: [...exceptions, { expression: 'http.host eq "b"', skip: "all" }] }),
+  ).toEqual([[], [expect.stringMatching(/^[^;]*gets an exception: "http\.host eq ..b/)]]);
+});

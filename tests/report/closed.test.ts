@@ -877,6 +877,28 @@ test("accepting an update of an object that someone changed covers only that cha
   expect(await digest("a")).not.toBe(await digest("b"));
 });
 
+test("accepting an update of a secret argument doesn't cover undoing what someone changes in it later", async () => {
+  const policy = { zoneId: ZONE, description: "p", action: "log", expression: "true" };
+  const value = "script-src 'self' https://a.example";
+  const secret = { ...policy, value, [HIDDEN.secrets]: ["value"] };
+  const recorded = await new Operation(api).up("PageShieldPolicy", secret);
+  const next = { ...secret, value: `${value} https://b.example` };
+  const digest = async (): Promise<string | undefined> =>
+    digestOf(hiding("value", await changing("PageShieldPolicy", recorded, next)));
+  const refreshed = async (): Promise<string | undefined> => {
+    const now = await new Operation(api).refresh("PageShieldPolicy", recorded);
+    const { inputs: old, outputs } = recorded;
+    const refresh = stepOf("refresh", "PageShieldPolicy", "one", { old, outputs, new: old });
+    return digestOf(hiding("value", refresh), hiding("value", await changing("PageShieldPolicy", now, next)));
+  };
+  const before = [await digest(), await refreshed()];
+  expect([await digest(), await refreshed()]).toEqual(before);
+  const path = `/zones/${ZONE}/page_shield/policies/${String(recorded.id)}`;
+  await rawSend(api, "PUT", path, { ...policy, enabled: true, value: "script-src 'self'" });
+  expect(await digest()).not.toBe(before[0]);
+  expect(await refreshed()).not.toBe(before[1]);
+});
+
 test("accepting that a job is deleted doesn't cover where a new one pushes", async () => {
   const { inputs: old, outputs } = await new Operation(api).up("LogpushJob", { ...JOB, zoneId: ZONE });
   const gone = stepOf("delete", "LogpushJob", "one", { old, outputs });

@@ -365,7 +365,9 @@ describe("a Logpush job's destination", () => {
 
   test("isn't weakened by a transformer's deletion, which Cloudflare refuses while a job uses it", () => {
     const transformer = { accountId: "a", name: "t", code: "[secret]", codeDigest: "1" };
-    expect(dangersOf(stepOf("delete", "LogpushTransformer", "t", { old: transformer }))).toEqual(["delete t"]);
+    expect(dangersOf(stepOf("delete", "LogpushTransformer", "t", { old: transformer }))).toEqual([
+      "delete t",
+    ]);
   });
 
   test("calls no argument changed that isn't, if the output options are secret", () => {

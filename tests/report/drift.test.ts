@@ -1,6 +1,6 @@
 import { report, reportDrift } from "../../provider/report/index";
 import { entriesMessages, TOO_RECENT } from "../../provider/kv/impact";
-import { EFFECTS } from "../../provider/report/effects";
+import { JUDGES } from "../../provider/report/effects";
 import type { JsonObject } from "../../provider/basics/json";
 import { schemaProblems } from "../support/published";
 import {
@@ -15,7 +15,9 @@ import {
   type MadeStep,
   created,
   diagnostic,
+  found,
   list,
+  wouldBlock,
 } from "./plans";
 
 /**
@@ -58,7 +60,7 @@ describe("the drift report on recorded plans", () => {
 
   test("includes a manual change to every type of resource", () => {
     const kinds = FIXTURES.flatMap((name) => driftIn(planOf(name)).resources.map(({ kind }) => kind));
-    expect([...new Set(kinds)].sort()).toEqual(Object.keys(EFFECTS).sort());
+    expect([...new Set(kinds)].sort()).toEqual(Object.keys(JUDGES).sort());
   });
 
   test("is a single sentence if nobody changed anything", () => {
@@ -175,6 +177,44 @@ describe("the report on a manual change", () => {
     expect(driftIn(plan).resources).toMatchObject([
       { found: "gone", update: "pulumi up --refresh adopts an object that exists already" },
     ]);
+  });
+
+  test("comes first if it turned a rule off, however little another one allows more", () => {
+    const policy = { zoneId: "z", description: "p", action: "log", enabled: true, expression: "true" };
+    const [was, is] = ["script-src 'self'; img-src 'self'", "script-src a.example; img-src b.example"];
+    const plan = planJson(
+      stepOf("refresh", "PageShieldPolicy", "p", { old: { ...policy, value: was } }),
+      stepOf("refresh", "ManagedRulesetOverride", "a", { old: RULE, new: RULE }),
+      stepOf("update", "PageShieldPolicy", "p", {
+        old: { ...policy, value: is },
+        new: { ...policy, value: was },
+      }),
+      stepOf("update", "ManagedRulesetOverride", "a", { old: { ...RULE, enabled: false }, new: RULE }),
+    );
+    const lost = driftIn(plan).resources.map(({ name, lost }) => [name, lost.length]);
+    expect(lost).toEqual([
+      ["a", 1],
+      ["p", 2],
+    ]);
+  });
+
+  test("says what undoing it blocks", () => {
+    const policy = { zoneId: "z", description: "p", action: "allow", expression: "true" };
+    const [was, is] = ["script-src 'self'", "script-src 'self' pay.example"];
+    const plan = planJson(
+      stepOf("refresh", "PageShieldPolicy", "p", { old: { ...policy, value: was } }),
+      stepOf("update", "PageShieldPolicy", "p", {
+        old: { ...policy, value: is },
+        new: {
+          ...policy,
+          value: was,
+          ...found({ wouldBlock: wouldBlock(1, ["https://pay.example/pay.js"]) }),
+        },
+      }),
+    );
+    expect(written(plan, "text")).toContain(
+      "PageShieldPolicy p: putting it back means that it would newly block 1 active script or connection: https://pay.example/pay.js",
+    );
   });
 
   test.each([

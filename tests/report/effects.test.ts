@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { EFFECTS } from "../../provider/report/effects";
+import { JUDGES } from "../../provider/report/effects";
 import { PLACES } from "../../provider/report/sections/section";
 import { LIFECYCLES } from "../support/lifecycles";
 
-/** The table of effects has a row for every argument, and no others. */
+/** The table of judges has a row for every argument, and no others. */
 
 /** The path of every argument. A path that has a row isn't descended into. */
 function pathsOf(schema: unknown, path: string, rows: readonly string[]): string[] {
@@ -29,23 +29,17 @@ function pathsOf(schema: unknown, path: string, rows: readonly string[]): string
 }
 
 test.each(LIFECYCLES.map((lifecycle) => [lifecycle.type, lifecycle.args] as const))(
-  "the table of effects has a row for every argument of %s, and no others",
+  "the table of judges has a row for every argument of %s, and no others",
   (type, args) => {
-    const rows = Object.keys(EFFECTS[type] ?? {});
+    const rows = Object.keys(JUDGES[type] ?? {});
     expect([...new Set(pathsOf(args, "", rows))].sort()).toEqual([...rows].sort());
   },
 );
 
-test("an argument without a row in the table of effects is found at any depth", () => {
+test("an argument without a row in the table of judges is found at any depth", () => {
   const nested = z.object({ owasp: z.object({ paranoiaLevel: z.number(), later: z.boolean() }).optional() });
-  const rows = Object.keys(EFFECTS["ManagedRulesetOverride"] ?? {});
+  const rows = Object.keys(JUDGES["ManagedRulesetOverride"] ?? {});
   expect(pathsOf(nested, "", rows)).toEqual(["owasp.paranoiaLevel", "owasp.later"]);
-});
-
-test("every argument in the table of effects has comparisons, unless its effect is neutral", () => {
-  for (const rows of Object.values(EFFECTS))
-    for (const [path, { is, judges }] of Object.entries(rows))
-      expect({ path, isJudged: judges.length > 0 }).toEqual({ path, isJudged: is !== "neutral" });
 });
 
 test("an unknown value of any argument that replaces an object may be another place", () => {

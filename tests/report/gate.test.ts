@@ -1,5 +1,5 @@
 import { report, type DangerKind } from "../../provider/report/index";
-import { EFFECTS } from "../../provider/report/effects";
+import { JUDGES } from "../../provider/report/effects";
 import { omit, type JsonObject } from "../../provider/basics/json";
 import { Shell } from "../cli/shell";
 import {
@@ -102,10 +102,10 @@ const GATES: Readonly<Record<string, Readonly<Record<string, DangerKind>>>> = {
   },
 };
 
-/** Each argument that isn't neutral, with its danger. */
-const ROWS = Object.entries(EFFECTS).flatMap(([kind, rows]) =>
+/** Each argument that can lower protection, with its danger. */
+const ROWS = Object.entries(JUDGES).flatMap(([kind, rows]) =>
   Object.entries(rows)
-    .filter(([, { is }]) => is !== "neutral")
+    .filter(([, judges]) => judges.length > 0)
     .map(([argument]): [string, string, DangerKind] => [
       kind,
       argument,

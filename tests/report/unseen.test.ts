@@ -302,8 +302,10 @@ describe("a KvEntries that goes as a whole", () => {
     );
   });
 
-  test("is a danger if the state doesn't say how many keys it wrote", () => {
+  test("is a danger if the state doesn't say how many keys it wrote, or says it of before an interrupted update", () => {
     expect(kindsIn(deleted("KvEntries", "old", args))).toEqual(["unseen old", "delete old"]);
+    const interrupted = { old: { ...args, keys: 1 }, state: { initErrors: ["the update was interrupted"] } };
+    expect(kindsIn(stepOf("delete", "KvEntries", "old", interrupted))).toEqual(["unseen old", "delete old"]);
   });
 
   test("isn't a danger if another resource declares the same keys in the same namespace", () => {

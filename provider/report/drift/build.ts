@@ -81,9 +81,15 @@ export function buildDrift(plan: Plan, unnamed = "plan"): DriftReport {
   };
 }
 
-/** Sorts changes by what they cost, worst first. Equal ones stay in their order. */
+/** Sorts changes by what they cost, worst first: what's off or acts less before what covers less. Equal ones stay in their order. */
 export const byHarm = (a: DriftedResource, b: DriftedResource): number => harmOf(b) - harmOf(a);
-const harmOf = ({ lost, found }: DriftedResource): number => 2 * lost.length + Number(found === "gone");
+
+function harmOf({ lost, found, changes }: DriftedResource): number {
+  const isOff = found === "gone" || changes.some(({ property }) => ["enabled", "action"].includes(property));
+  return lost.length === 0 ? Number(found === "gone") : lost.length + (isOff ? MANY_LOSSES : 0);
+}
+
+const MANY_LOSSES = 1_000;
 
 /** Finds drift in another provider's resource. Compares only inputs, because outputs change on their own. */
 function otherDrift({ step, recorded, now }: Refreshed): OtherDrift | undefined {

@@ -2,10 +2,12 @@ import { IMPACT } from "../../runtime/impact";
 import { newlySkippedByOthers, OTHER_SKIPS } from "../../rulesets/skip-rules";
 import { UNMANAGED } from "../../runtime/unmanaged";
 import { omit, ownMember, sameJson } from "../../basics/json";
+import { applying } from "../../basics/words";
 import { argumentsOf, judgesOf, SHOWN } from "../effects";
 import { driftedUnseen, impactOf } from "../impact";
 import { REMOVAL_GATE } from "../model";
-import type { Phrase } from "../phrase";
+import { newlyBlocked } from "../judges/page-shield";
+import { say, type Phrase } from "../phrase";
 import type { Plan, Refreshed, Sides, Step } from "../plan";
 import { pruned } from "../sections/kv";
 import { viewOf, type StepView } from "../sections/section";
@@ -85,12 +87,14 @@ function hiddenChanges({ now, step: { kind } }: Refreshed): readonly string[] {
 
 /** Represents the manual changes as a plan, to reuse the code that finds dangers and writes sections. */
 export class ByHand {
+  readonly #given: Plan;
   readonly #plan: Plan;
   readonly #reversed: Plan;
   /** The steps that stand for a manual change and for undoing it, by the resource's URN. */
   readonly #steps: ReadonlyMap<string, readonly [done: Step, undone: Step | undefined]>;
 
   constructor(plan: Plan, refreshed: readonly Refreshed[]) {
+    this.#given = plan;
     this.#steps = new Map(refreshed.map((each) => [each.step.urn, stepsOf(each)]));
     const all = [...this.#steps.values()];
     const alone = { ...plan, diagnostics: [], refreshed: undefined };
@@ -105,13 +109,14 @@ export class ByHand {
   }
 
   /** Returns the losses from the manual change (`lost`), and the losses from undoing it (`gained`). */
-  effectsOf({ step: { urn } }: Refreshed): Pick<DriftedResource, "lost" | "gained"> {
+  effectsOf({ step: { urn }, next }: Refreshed): Pick<DriftedResource, "lost" | "gained"> {
     const [done, undone] = this.#steps.get(urn) ?? [];
     const lost = lossesIn(done, this.#plan);
     const known = new Set(lost.map(wordsOf));
     // What can't be judged counts as a loss in both directions.
     const gained = lossesIn(undone, this.#reversed).filter((sentence) => !known.has(wordsOf(sentence)));
-    return { lost, gained };
+    const blocks = next && newlyBlocked(viewOf(next, this.#given));
+    return { lost, gained: [...gained, ...applying(blocks && say`it ${blocks}`)] };
   }
 }
 

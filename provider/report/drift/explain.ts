@@ -5,7 +5,7 @@ import { PAYLOAD_KEY } from "../../rulesets/impact";
 import { OTHER_SKIPS } from "../../rulesets/skip-rules";
 import { TYPE_PREFIXES } from "../../runtime/type-tokens";
 import { UNMANAGED } from "../../runtime/unmanaged";
-import { EFFECTS } from "../effects";
+import { JUDGES } from "../effects";
 import { name as nameOf, say, value, words, type Phrase } from "../phrase";
 import type { Sides, Step } from "../plan";
 import { asList, asNumber, asObject, asText, cell, containsSecret, counted, differences } from "../values";
@@ -74,7 +74,7 @@ const sourceOf = ({ inputs }: Sides): string =>
   ["file", "directory"].find((name) => inputs[name] !== undefined) ?? "entries";
 
 /**
- * Finds losses that `EFFECTS` doesn't cover: lost data, a migration that can't be undone, and changes that the plan
+ * Finds losses that `JUDGES` doesn't cover: lost data, a migration that can't be undone, and changes that the plan
  * doesn't show.
  */
 export function furtherLosses(drifted: Drifted): readonly Phrase[] {
@@ -121,9 +121,9 @@ export function concernsOf({ kind, now }: Drifted, changes: readonly DriftChange
 
 /** Whether changing the argument, or any part of it, has no effect on protection. */
 function isNeutralIn(kind: string, property: string): boolean {
-  const rows = Object.entries(ownMember(EFFECTS, kind) ?? {});
+  const rows = Object.entries(ownMember(JUDGES, kind) ?? {});
   const own = rows.filter(([path]) => `${path}.`.startsWith(`${property}.`));
-  return own.length > 0 && own.every(([, { is }]) => is === "neutral");
+  return own.length > 0 && own.every(([, judges]) => judges.length === 0);
 }
 
 type Outcome = Pick<DriftedResource, "update" | "keep">;

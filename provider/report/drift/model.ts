@@ -29,7 +29,10 @@ const resource = members({
     .array(phrase)
     .readonly()
     .describe("How the manual change reduced protection, logging or stored data."),
-  gained: z.array(phrase).readonly().describe("What protection or logging you lose if the change is undone."),
+  gained: z
+    .array(phrase)
+    .readonly()
+    .describe("What protection or logging you lose if the change is undone, and what that blocks."),
   concerns: phrase.describe("Who should know about the change."),
   update: phrase.describe("What `pulumi up --refresh` does about it."),
   keep: members({

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../basics/json";
-import { pluralize } from "../../basics/words";
+import { applying, pluralize } from "../../basics/words";
 import { formatNumber } from "../../limits/workers";
 import { IMPACT } from "../../runtime/impact";
 import { parseForeignCsp, type Directives } from "../../page-shield/csp";
@@ -8,6 +8,7 @@ import { threatMark } from "../../page-shield/threat";
 import { newlyAllowed, unreportedText } from "../../page-shield/newly-allowed";
 import { joined, say, someOf, value, words, type Phrase } from "../phrase";
 import { wouldBlockIn } from "../sections/page-shield";
+import type { StepView } from "../sections/section";
 import { asObject, cell, SECRET, isHidden } from "../values";
 import { selectsNoLess, selectsNothing } from "./requests";
 import {
@@ -204,20 +205,25 @@ export const settings = judgesFor(settingsTraits, {
  * already is no change.
  */
 export const policyBlocks: Judge = (all) => {
-  const { newly, unreported = [] } = wouldBlockIn(all.impact.members) ?? {};
-  const found: Phrase[] = [];
-  const count = newly === undefined ? 0 : newly.count - newly.malicious;
-  if (newly !== undefined && count > 0) {
-    const urls = newly.urls.slice(newly.malicious);
-    const what = count === 1 ? "script or connection" : "scripts or connections";
-    const besides = newly.malicious > 0 ? `, besides ${formatNumber(newly.malicious)} malicious` : "";
-    found.push(
-      say`would newly block ${words(`${formatNumber(count)} active ${what}${besides}`)}${firstUrls(newly, urls, count)}`,
-    );
-  }
-  if (unreported.length > 0) found.push(words(unreportedText(unreported)));
+  const found = applying(newlyBlocked(all), unknownBlocks(all));
   return found.length === 0 ? [] : [["blocks", joined(found, "; ")]];
 };
+
+/** Says which scripts and connections of the live zone the policy newly blocks. */
+export function newlyBlocked({ impact }: StepView): Phrase | undefined {
+  const { newly } = wouldBlockIn(impact.members) ?? {};
+  const count = newly === undefined ? 0 : newly.count - newly.malicious;
+  if (newly === undefined || count === 0) return undefined;
+  const urls = newly.urls.slice(newly.malicious);
+  const what = count === 1 ? "script or connection" : "scripts or connections";
+  const besides = newly.malicious > 0 ? `, besides ${formatNumber(newly.malicious)} malicious` : "";
+  return say`would newly block ${words(`${formatNumber(count)} active ${what}${besides}`)}${firstUrls(newly, urls, count)}`;
+}
+
+function unknownBlocks({ impact }: StepView): Phrase | undefined {
+  const { unreported = [] } = wouldBlockIn(impact.members) ?? {};
+  return unreported.length === 0 ? undefined : words(unreportedText(unreported));
+}
 
 /** Lists URLs after a colon. @param count how many there are in all. */
 function firstUrls(blocked: Blocked, urls: readonly string[], count: number): Phrase {

@@ -150,7 +150,8 @@ function takenBack(all: StepView, isTold: boolean): string | undefined {
 function lossOf(all: StepView): string | undefined {
   const { step, old, new: next } = all;
   const isLost = losesObject(all);
-  if (isLost && step.kind === "KvEntries" && asNumber(old.inputs["keys"]) === undefined)
+  const isCounted = asNumber(old.inputs["keys"]) !== undefined && !old.isUnfinished;
+  if (isLost && step.kind === "KvEntries" && !isCounted)
     return "may delete keys that it wrote: the state doesn't say how many";
   // A replacement in the same place writes the object that stays.
   const differs = (name: string): boolean =>

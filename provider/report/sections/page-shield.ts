@@ -28,9 +28,14 @@ export const pageShieldSettings: SectionWriter = {
   summary: (all) => {
     if (!isDeleted(all.step))
       return words(all.new.inputs["enabled"] === false ? "Page Shield is disabled" : "");
-    if (successor(all, ["zoneId"]) !== undefined)
+    const next = successor(all, ["zoneId"]);
+    if (next !== undefined)
       return words(
-        "no longer managed by this resource, but by another one, which would restore what the zone has now. With an alias, it would restore what the zone had before",
+        `no longer managed by this resource, but by another one${
+          next.inputs["onDestroy"] === "keep"
+            ? ""
+            : ", which would restore what the zone has now. With an alias, it would restore what the zone had before"
+        }`,
       );
     return words(
       keepsSettings(all)

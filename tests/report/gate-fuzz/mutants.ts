@@ -1,4 +1,4 @@
-import { EFFECTS } from "../../../provider/report/effects";
+import { JUDGES } from "../../../provider/report/effects";
 import * as general from "../../../provider/report/judges/general";
 import { RISKS } from "../../../provider/report/judges/unseen";
 
@@ -11,22 +11,22 @@ export interface Mutant {
 }
 
 export function mutants(): Mutant[] {
-  const rows = Object.entries(EFFECTS).flatMap(([kind, effects]) =>
-    Object.entries(effects).map(([path, effect]) => ({ kind, path, effect })),
+  const rows = Object.entries(JUDGES).flatMap(([kind, table]) =>
+    Object.entries(table).map(([path, judges]) => ({ kind, table, path, judges })),
   );
-  const judges = new Set(rows.flatMap(({ effect }) => effect.judges));
+  const all = new Set(rows.flatMap(({ judges }) => judges));
   return [
-    ...[...judges].map((judge): Mutant => {
-      const affected = rows.filter(({ effect }) => effect.judges.includes(judge));
+    ...[...all].map((judge): Mutant => {
+      const affected = rows.filter(({ judges }) => judges.includes(judge));
       const [first] = affected;
       return {
         name: `${first?.kind ?? ""} ${affected.map(({ path }) => path).join(", ")} (${judge.name})`,
         without: (work) =>
           replaced(
             [
-              ...affected.map(({ effect }) => ({
-                target: effect,
-                change: { judges: effect.judges.filter((each) => each !== judge) },
+              ...affected.map(({ table, path, judges }) => ({
+                target: table,
+                change: { [path]: judges.filter((each) => each !== judge) },
               })),
               // This one isn't only in the table: it judges every resource.
               ...(judge === general.general ? [{ target: general, change: { general: () => [] } }] : []),
