@@ -20,7 +20,7 @@ import { isSameException, ownExceptions, sameExceptions } from "./exceptions";
 import { readLiveRule, factsOf } from "./live-rule";
 import { asDeclared } from "./skip";
 import { isInPlace } from "./position";
-import { exceptionRef, REF_PREFIX, unfinishedRef } from "./refs";
+import { exceptionRef, REF_PREFIX, stackPrefixOf, unfinishedRef } from "./refs";
 import { reconcileRule, currentRule } from "./reconcile";
 import { definitionOf, type EntryPoint, type ZoneRule } from "./wire";
 
@@ -122,11 +122,6 @@ async function adoptOthers(
       },
     },
   });
-}
-
-/** Returns the start of a default ref, which all default refs of the stack share. Undefined for any other ref. */
-export function stackPrefixOf(ref: string): string | undefined {
-  return /^edgeguard\/[^/]+\/[^/]+\//.exec(ref)?.[0];
 }
 
 /**
@@ -248,7 +243,7 @@ export function argumentsOf(
     exceptions:
       from === "others" || own.exceptions === undefined
         ? exceptions
-        : own.exceptions?.map((each, index) => ({
+        : own.exceptions.map((each, index) => ({
             ...each,
             skip: asDeclared(each.skip, [skipped[index], ...skipped], {
               own: managed.id,

@@ -1,6 +1,7 @@
 import { scopeOf } from "../runtime/composite-id";
 import type { Context } from "../runtime/lifecycle";
 import { omitAbsent, sameJson } from "../basics/json";
+import { applying } from "../basics/words";
 import type { Existing } from "./adoption";
 import { compareEffects, type RunningRuleset } from "./compare-effects";
 import { prepare, type Declared, type Prepared } from "./deployment";
@@ -9,9 +10,10 @@ import { isSameEntryPoint } from "./entry-point";
 import { OVERRIDING } from "./effective";
 import { ownExceptions } from "./exceptions";
 import { findManagedRuleset, UnknownRulesetError } from "./managed";
-import { isSamePlace, missingAnchor, placementOf, positionOnWrongSide } from "./position";
+import { isSamePlace, missingAnchor, placementOf, positionOfNew, positionOnWrongSide } from "./position";
 import type { RuleIds } from "./rule-names";
 import { RESERVED_REF } from "./refs";
+import { idsIn } from "./skip";
 import { skippedBy } from "./skip-rules";
 import { trafficOf } from "./traffic";
 import type { EntryPoint, ZoneRule } from "./wire";
@@ -39,8 +41,7 @@ export async function compareLive(ctx: Context, compared: LiveComparison): Promi
   const { args, olds, own, existing, found, prepared } = compared;
   const now = await runningRuleset(ctx, compared);
   const course = courseOf(compared);
-  const others = own === undefined ? (found?.rules ?? []) : course?.others.slice(course.after);
-  const behind = others && rulesetsOf(others);
+  const behind = rulesetsBehind(compared, course);
   if (now === undefined) return omitAbsent({ inFront: rulesInFront(ctx, compared), behind });
   const isOn = (own ?? olds)?.enabled === true;
   const applied = (ruleset: RunningRuleset, acts: boolean): RunningRuleset =>
@@ -132,6 +133,16 @@ const placeAgain = (compared: LiveComparison, course: Course): Course =>
     ? { ...course, after: course.others.length }
     : course;
 
+/** Lists what's deployed behind the rule. For a new rule that doesn't go last, that may be all. Undefined if unknown. */
+function rulesetsBehind(
+  { args, prepared, found, own }: LiveComparison,
+  course: Course | undefined,
+): readonly string[] | undefined {
+  if (own !== undefined) return course && rulesetsOf(course.others.slice(course.after));
+  const position = positionOfNew(args, prepared, found) ?? "last";
+  return position === "last" ? [] : rulesetsOf(found?.rules ?? []);
+}
+
 /** Lists the rulesets that enabled rules deploy. Undefined if there are too many. */
 function rulesetsOf(rules: readonly ZoneRule[]): readonly string[] | undefined {
   const ids = rules.flatMap(({ enabled, deploys }) =>
@@ -177,20 +188,62 @@ function ruleLabel(ctx: Context, { ref, description }: Pick<ZoneRule, "ref" | "d
 }
 
 /** Lists the deployments, and the skip rules that apply, in front of a new rule. Undefined if its place isn't known. */
-function rulesInFront(
-  ctx: Context,
-  { args, prepared, found, existing }: LiveComparison,
-): readonly RuleInFront[] | undefined {
-  const { position } = args;
-  if (found === undefined || existing !== undefined) return undefined;
-  if (position !== undefined && missingAnchor(position, found, scopeOf(args)) !== undefined) return undefined;
+function rulesInFront(ctx: Context, compared: LiveComparison): readonly RuleInFront[] | undefined {
+  const { prepared, existing } = compared;
+  return existing !== undefined
+    ? undefined
+    : beforeNew(compared)?.flatMap((rule): RuleInFront[] => {
+        const skip = appliedSkip(ctx, rule, prepared.managed.id);
+        const { id: ruleId, ref, deploys } = rule;
+        const shown = ctx.isSecret("ref") || ctx.isSecret("position") ? "" : ref;
+        return deploys === undefined && skip === undefined ? [] : [omitAbsent({ ruleId, ref: shown, skip })];
+      });
+}
+
+/** Returns the rules that will run before a new rule. Undefined if its place isn't known. */
+function beforeNew({ args, prepared, found }: LiveComparison): readonly ZoneRule[] | undefined {
+  const position = positionOfNew(args, prepared, found);
+  if (found === undefined || missingAnchor(position, found, scopeOf(args)) !== undefined) return undefined;
   const place = placementOf(position ?? "last", found, scopeOf(args)) ?? { after: "" };
-  return found.rules.slice(0, indexAmong(found.rules, place, [], 0)).flatMap((rule): RuleInFront[] => {
-    const skip = appliedSkip(ctx, rule, prepared.managed.id);
-    const { id: ruleId, ref, deploys } = rule;
-    const shown = ctx.isSecret("ref") || ctx.isSecret("position") ? "" : ref;
-    return deploys === undefined && skip === undefined ? [] : [omitAbsent({ ruleId, ref: shown, skip })];
-  });
+  return found.rules.slice(0, indexAmong(found.rules, place, [], 0));
+}
+
+/**
+ * Says what has no effect because of the rules' order: exceptions that name only rulesets that run before the rule, and a
+ * new rule behind one that skips it for all requests.
+ */
+export function orderWarnings(ctx: Context, compared: LiveComparison): readonly string[] {
+  const { prepared, found, own, existing } = compared;
+  const course = courseOf(compared);
+  const before = own === undefined ? beforeNew(compared) : course?.others.slice(0, course.after);
+  if (found === undefined || before === undefined) return [];
+  const { id: ownId } = prepared.managed;
+  const isNew = own === undefined || existing !== undefined;
+  const skipping = before.find(
+    ({ enabled, expression, skips }) =>
+      isNew && enabled && expression === "true" && skippedBy(skips, ownId) === "all",
+  );
+  const instead = ({ ref }: ZoneRule): string => `set position: { before: ${JSON.stringify(ref)} }`;
+  const late = prepared.exceptions.flatMap(({ skip }, index) =>
+    idsIn(skip).flatMap((id) => {
+      const runs = found.rules.filter(
+        (rule) => rule !== own && rule.enabled && rule.deploys?.rulesetId === id,
+      );
+      const [first] = runs;
+      return id === ownId || first === undefined || !runs.every((rule) => before.includes(rule))
+        ? []
+        : [
+            `exceptions[${index}] doesn't apply to rule ${ruleLabel(ctx, first)}, which runs before this one. Declare the exception there, or ${instead(first)}`,
+          ];
+    }),
+  );
+  return [
+    ...late,
+    ...applying(
+      skipping &&
+        `rule ${ruleLabel(ctx, skipping)} skips it for all requests. Delete that rule, or ${instead(skipping)}`,
+    ),
+  ];
 }
 
 /** Returns how many of the other rules will run before the rule. */

@@ -12,15 +12,8 @@ import { defineResource } from "../runtime/resource";
 import { HIDDEN } from "../runtime/hidden";
 import type { Unmanaged } from "../runtime/unmanaged";
 import { warnBeforeMigration } from "./before-migration";
-import { compareLive } from "./compare-live";
-import {
-  adoptionOf,
-  argumentsOf,
-  chooseExisting,
-  recordOnFailure,
-  stackPrefixOf,
-  takeOver,
-} from "./adoption";
+import { compareLive, orderWarnings } from "./compare-live";
+import { adoptionOf, argumentsOf, chooseExisting, recordOnFailure, takeOver } from "./adoption";
 import * as declared from "./arguments";
 import {
   computed,
@@ -87,8 +80,8 @@ import { UnknownRulesetError } from "./managed";
 import { sameCategories, thresholdName } from "./overrides";
 import { MANAGED_RULES } from "../limits";
 import { notInPlan } from "../runtime/zone-plan";
-import { isSamePlace, missingAnchor, placementOf, positionOnWrongSide } from "./position";
-import { defaultRef, REF_PREFIX, unfinishedRef } from "./refs";
+import { isSamePlace, missingAnchor, placementOf, positionOfNew, positionOnWrongSide } from "./position";
+import { defaultRef, REF_PREFIX, stackPrefixOf, unfinishedRef } from "./refs";
 import { reconcileRule, currentRule, removeOrRestore } from "./reconcile";
 import { asDeclared } from "./skip";
 import { newlySkippedByOthers, OTHER_SKIPS, otherSkipRules, type ExplainedException } from "./skip-rules";
@@ -355,7 +348,7 @@ export const managedRulesetOverride = defineResource({
       ...(since === undefined ? [] : await newsOfVersion(ctx, since, deployed)),
       ...(await newsOfPinned(ctx, args, deployed)),
     ];
-    const compared = await compareLive(ctx, {
+    const comparison = {
       args,
       prepared,
       found,
@@ -363,7 +356,10 @@ export const managedRulesetOverride = defineResource({
       own: existing?.rule ?? (isNew ? undefined : recordedRule(olds, found)),
       olds: recordedArgs(olds),
       recorded: recordedRuleIds(olds),
-    });
+    };
+    const compared = await compareLive(ctx, comparison);
+    for (const line of orderWarnings(ctx, comparison))
+      ctx.say.warn(`managed ruleset ${JSON.stringify(args.ref)}: ${line}.`);
     const named = await lookUpRules(ctx, args, { ...prepared, accountId: args.accountId }, ruleIds);
     const gone = goneRules(ctx, named, managed.id);
     const rulesByName = resolvedInWords(ctx, named, managed.id);
@@ -407,7 +403,8 @@ export const managedRulesetOverride = defineResource({
     if (existing !== undefined) return await takeOver(rules, args, prepared, existing);
 
     const wanted = desiredRule(args, prepared);
-    const position = args.position === "last" ? undefined : placementOf(args.position, rules.now, address);
+    const declared = positionOfNew(args, prepared, rules.now);
+    const position = declared === "last" ? undefined : placementOf(declared, rules.now, address);
     // The rule is enabled only once its exceptions exist, so that it never blocks what they except. Until then, its ref
     // tells the next run that it isn't finished.
     const first =
@@ -630,7 +627,8 @@ export interface ManagedRulesetOverrideArgs {
   readonly ref?: pulumi.Input<string>;
   /**
    * The rule's position among the managed rules of the zone or account: `"first"`, `"last"`, `{ before: ref }` or `{ after: ref }`.
-   * Earlier rules run first. If the other rule has no ref, use its ID. By default, a new rule is added last. The
+   * Earlier rules run first. If the other rule has no ref, use its ID. By default, a new rule is added last, but before
+   * deployments of the same stack whose rulesets its exceptions name. The
    * position is applied when the rule is created and when this argument changes, but not if the other rule only got
    * another ref. After that, a rule on the wrong side
    * of the other rule counts as drift, but `"first"` and `"last"` aren't enforced again. Updates in place.
@@ -684,7 +682,8 @@ export interface ManagedRulesetOverrideArgs {
   readonly matchedData?: pulumi.Input<declared.MatchedDataArgs>;
   /**
    * Requests that skip managed rules. Each exception is a skip rule. The skip rules stay in this order, immediately
-   * before the deployment, and are removed with it. Updates in place.
+   * before the deployment, and are removed with it. They apply to this deployment and to those that run after it: the
+   * preview warns about an exception that names a ruleset of an earlier one. Updates in place.
    */
   readonly exceptions?: pulumi.Input<readonly pulumi.Input<declared.ExceptionArgs>[]>;
   /**

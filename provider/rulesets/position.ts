@@ -2,7 +2,9 @@ import { nearest } from "../basics/nearest";
 import { scopeName, type Scope } from "../runtime/composite-id";
 import type { Position } from "./arguments";
 import { findByRef } from "./entry-point";
-import type { EntryPoint, ZoneRule } from "./wire";
+import { stackPrefixOf } from "./refs";
+import { idsIn } from "./skip";
+import type { EntryPoint, Skip, ZoneRule } from "./wire";
 
 /** Positions in a zone's entry point. Other rules are referred to by ref, or by ID if they have no ref. */
 
@@ -44,6 +46,27 @@ export function placementOf(
   const { side, rule } = anchorOf(position, found) ?? {};
   if (rule === undefined) return undefined;
   return side === "before" ? { before: firstInBlock(found, rule).id } : { after: rule.id };
+}
+
+/**
+ * Returns the position of a new rule. Without a declared one, it goes before its stack's deployments whose rulesets its
+ * exceptions name, so that these apply in whatever order an update creates the rules.
+ */
+export function positionOfNew(
+  { position, ref }: { readonly position?: Position | undefined; readonly ref: string },
+  {
+    exceptions,
+    managed,
+  }: { readonly exceptions: readonly { readonly skip: Skip }[]; readonly managed: { readonly id: string } },
+  found: EntryPoint | undefined,
+): Position | undefined {
+  const stack = stackPrefixOf(ref);
+  const named = exceptions.flatMap(({ skip }) => idsIn(skip)).filter((id) => id !== managed.id);
+  const first = found?.rules.find(
+    ({ ref, deploys }) =>
+      stack !== undefined && stackPrefixOf(ref) === stack && named.includes(deploys?.rulesetId ?? ""),
+  );
+  return position ?? (first && { before: first.ref });
 }
 
 /**

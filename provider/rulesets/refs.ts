@@ -20,3 +20,8 @@ export function defaultRef({ project, stack, name }: Record<"project" | "stack" 
   if (full.length <= MANAGED_RULES.MAX_DEFAULT_REF_CHARACTERS && !RESERVED_REF.test(full)) return full;
   return `${REF_PREFIX}${createHash("sha256").update(full).digest("hex").slice(0, 40)}`;
 }
+
+/** Returns the start of a default ref, which all default refs of the stack share. Undefined for any other ref. */
+export function stackPrefixOf(ref: string): string | undefined {
+  return /^edgeguard\/[^/]+\/[^/]+\//.exec(ref)?.[0];
+}

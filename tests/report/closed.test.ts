@@ -893,10 +893,26 @@ test("accepting an update of a secret argument doesn't cover undoing what someon
   };
   const before = [await digest(), await refreshed()];
   expect([await digest(), await refreshed()]).toEqual(before);
-  const path = `/zones/${ZONE}/page_shield/policies/${String(recorded.id)}`;
+  const path = `/zones/${ZONE}/page_shield/policies/${recorded.id}`;
   await rawSend(api, "PUT", path, { ...policy, enabled: true, value: "script-src 'self'" });
   expect(await digest()).not.toBe(before[0]);
   expect(await refreshed()).not.toBe(before[1]);
+});
+
+test("a new deployment's exception for one that runs already weakens that one", async () => {
+  const all = { zoneId: ZONE, accountId: ACCOUNT };
+  await new Operation(api).up("ManagedRulesetOverride", {
+    ...all,
+    ref: "edgeguard/site/dev/owasp",
+    ruleset: { id: managedRulesets.owasp },
+  });
+  const step = await previewed("ManagedRulesetOverride", "new", {
+    ...all,
+    ref: "edgeguard/site/dev/managed",
+    ruleset: { id: managedRulesets.managed },
+    exceptions: [{ expression: "ssl", skip: { rulesets: ["this", managedRulesets.owasp] } }],
+  });
+  expect(dangersOf(step)).toEqual([expect.stringMatching(/^unprotect new: .*gets an exception/)]);
 });
 
 test("accepting that a job is deleted doesn't cover where a new one pushes", async () => {

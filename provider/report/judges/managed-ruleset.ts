@@ -116,9 +116,12 @@ const moreExceptions: Comparison = (change) => {
   const isProtected = before !== undefined && mayRun(before);
   if (isHidden(after.inputs["exceptions"]))
     return [say`${nameOf(after)} gets exceptions that the plan doesn't show`];
-  // A new rule goes last, unless its position says otherwise.
+  // A new rule goes last, unless its position says otherwise or its exceptions name another deployment's ruleset.
   const position = after.inputs["position"];
-  const isLast = before === undefined && (position === undefined || position === "last");
+  const isLast = ({ skip }: JsonObject): boolean =>
+    before === undefined &&
+    behind === undefined &&
+    (position === "last" || (position === undefined && typeof skip === "string"));
   const outputs = { ...before?.outputs, ...after.outputs };
   const withIds = (ruleIds: RuleIds): Side => ({ inputs: { ...after.inputs, ruleIds }, outputs });
   const [oldIds, nextIds] = idsOfBoth(before, after);
@@ -128,7 +131,7 @@ const moreExceptions: Comparison = (change) => {
   const reachable = behind?.map((id): Side => ({ inputs: { ruleset: { id } }, outputs: {} }));
   if (isProtected) reachable?.push(after);
   return exceptionsOf(after)
-    .filter((one) => !isLast && !selectsNothing(one["expression"]))
+    .filter((one) => !isLast(one) && !selectsNothing(one["expression"]))
     .filter((one) => reachable?.some((other) => mayReach(one, after, other)) !== false)
     .filter((one) => !skipsNoMoreRequests([one, next], exceptionsOf(before), old))
     .map((one) => {
