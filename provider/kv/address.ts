@@ -63,7 +63,7 @@ export function isNamespaceGone(error: unknown): error is ApiError {
 /** Returns advice for a failed operation on entries: what to do if the namespace doesn't exist. */
 export const advice: NonNullable<RequestOptions<unknown>["advice"]> = ({ status, errors }) =>
   status === 404 && errors.some(({ code }) => code === NAMESPACE_NOT_FOUND)
-    ? "Check namespaceId. If the namespace was deleted elsewhere, run `pulumi refresh`; the next `pulumi up` recreates it."
+    ? "Check namespaceId. If the namespace was deleted elsewhere, run `pulumi refresh` in the stack that declares it; its next `pulumi up` creates it again."
     : undefined;
 
 /** Metadata in a response: any JSON, or null if there is none. */

@@ -133,7 +133,7 @@ function recordOnly(run: RunState, assessment: Pick<Assessment, "findings" | "di
   const looked = before === undefined ? withEvent(run.history, "assessed", "assessed") : run.history;
   const history = withArrival(looked, state);
   if (history.length > looked.length) {
-    const isAhead = isFurther(request.target, state);
+    const isAhead = before !== undefined && isFurther(request.target, state);
     report(
       run,
       isAhead ? arrivalText(history, state) : `already at ${stateLabel(state)}; this update sent nothing.`,

@@ -192,7 +192,7 @@ function unseenHostWarning(
 ): string | undefined {
   const seen = [...new Set(scripts.map(({ host }) => host.toLowerCase()))].sort();
   if (seen.length === 0)
-    return `Page Shield has seen no active scripts on any page of zone ${zone}, so the preview can't tell what the policy would block. Turn on Page Shield and wait for visitors before you enforce the policy.`;
+    return `Page Shield has seen no active scripts on any page of zone ${zone}, so the preview can't tell what the policy would block. Wait for visitors, with Page Shield on, before you enforce the policy.`;
   const seenHosts = new Set(seen);
   const unseen = [...(hosts ?? [])].filter((host) => !seenHosts.has(host));
   return unseen.length === 0

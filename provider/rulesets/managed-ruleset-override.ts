@@ -628,7 +628,7 @@ export interface ManagedRulesetOverrideArgs {
   /**
    * The rule's position among the managed rules of the zone or account: `"first"`, `"last"`, `{ before: ref }` or `{ after: ref }`.
    * Earlier rules run first. If the other rule has no ref, use its ID. By default, a new rule is added last, but before
-   * deployments of the same stack whose rulesets its exceptions name. The
+   * deployments of the same stack, with default refs, whose rulesets its exceptions name. The
    * position is applied when the rule is created and when this argument changes, but not if the other rule only got
    * another ref. After that, a rule on the wrong side
    * of the other rule counts as drift, but `"first"` and `"last"` aren't enforced again. Updates in place.

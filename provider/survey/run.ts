@@ -244,7 +244,7 @@ function managedLine(managed: number, unmanaged: number): string {
   const start = `Pulumi manages ${pluralize(managed, "object")}`;
   if (unmanaged === 0) return `${start}; the survey found none that aren't managed.`;
   const [verb, object] = unmanaged === 1 ? ["isn't", "it"] : ["aren't", "those"];
-  return `${start}, and ${formatNumber(unmanaged)} ${verb} managed. To import ${object}, run the \`edgeguard import\` commands in survey.json. They write all objects of a zone: remove what a stack manages from the program and import.json.`;
+  return `${start}, and ${formatNumber(unmanaged)} ${verb} managed. To import ${object}, run the \`edgeguard import\` commands in survey.json. These write all of a zone's objects, and those that a stack manages already don't belong in the new program.`;
 }
 
 const SHOWN = 5;
