@@ -43,7 +43,6 @@ export type {
 } from "./rulesets/arguments";
 export type { PreviousRule } from "./rulesets/deployment";
 export type { SkipArgs } from "./rulesets/skip";
-export type { OtherManagedRule } from "./rulesets/entry-point";
 export type { RulesetExpansion } from "./rulesets/effective";
 export type { VersionChange, VersionRule } from "./rulesets/compare-versions";
 export type { ExplainedDeployment, ExplainedRule, ZoneExplanation } from "./rulesets/explain";

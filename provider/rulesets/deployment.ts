@@ -3,7 +3,7 @@ import type { Context } from "../runtime/lifecycle";
 import { isSameExpression } from "../rules-language/argument";
 import { omitAbsent, isJsonObject, omit, type JsonObject } from "../basics/json";
 import type { DeclaredOverrides, Exceptions, Position } from "./arguments";
-import { findByRef, otherManagedRules } from "./entry-point";
+import { findByRef } from "./entry-point";
 import type { Exception, ExceptionOwner } from "./exceptions";
 import { resolveRuleNames } from "./resolve-rules";
 import { byRuleId, ruleIds, type RuleIds } from "./rule-names";
@@ -268,7 +268,6 @@ export const computed = z.object({
   entryPointId: z.string(),
   rulesetId: z.string(),
   rulesetVersion: z.string(),
-  otherManagedRules: z.array(z.object({ ruleId: z.string(), rulesetId: z.string() })),
   [OTHER_SKIPS]: SKIPS.exactOptional(),
   previous: previousRule.exactOptional(),
   ruleIds: ruleIds.exactOptional(),
@@ -309,7 +308,6 @@ export function outputsOf(
     entryPointId: found.id,
     rulesetId: managed.id,
     rulesetVersion: managed.version,
-    otherManagedRules: otherManagedRules(found, rule.id),
     otherSkipRules: otherSkipRules(found, rule, adopted),
     known: omitAbsent({
       scoreRule: scoreRuleOf(managed),

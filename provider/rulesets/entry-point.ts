@@ -187,21 +187,6 @@ export function findByRef(found: EntryPoint | undefined, ref: string): ZoneRule 
   return found?.rules.find((rule) => rule.ref === ref);
 }
 
-/** An enabled rule of an entry point that executes a managed ruleset. */
-export interface OtherManagedRule {
-  /** The rule's ID. */
-  readonly ruleId: string;
-  /** The ID of the managed ruleset that it executes. */
-  readonly rulesetId: string;
-}
-
-/** Finds an entry point's enabled rules that execute a managed ruleset, except the rule with the ID `own`. */
-export function otherManagedRules(found: EntryPoint | undefined, own?: string): OtherManagedRule[] {
-  return (found?.rules ?? []).flatMap(({ id, enabled, deploys }) =>
-    deploys === undefined || !enabled || id === own ? [] : [{ ruleId: id, rulesetId: deploys.rulesetId }],
-  );
-}
-
 /** The option of a request that says what a plan may lack. */
 const entitledTo = ({ kind }: Scope): Pick<RequestOptions<unknown>, "entitlement"> =>
   kind === "zone" ? {} : { entitlement: "managed rules of an account, which need an Enterprise plan" };

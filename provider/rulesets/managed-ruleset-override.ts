@@ -51,12 +51,10 @@ import {
   entryPointOf,
   entryPointPath,
   isSameEntryPoint,
-  otherManagedRules,
   readEntryPoint,
   readWithRule,
   RuleWriter,
   cachedEntryPoint,
-  type OtherManagedRule,
 } from "./entry-point";
 import { checkMessages, rulesetRecord, SEEN, versionMessages, type RulesetImpact } from "./impact";
 import { ownExceptions, removeExceptions, sameExceptions } from "./exceptions";
@@ -472,7 +470,6 @@ export const managedRulesetOverride = defineResource({
       rulesetId: deploys?.rulesetId ?? state.rulesetId,
       // A response may leave the version out.
       rulesetVersion: managed?.version || state.rulesetVersion,
-      otherManagedRules: otherManagedRules(found, rule.id),
       otherSkipRules: others,
       known: { ...state.known, sharedTags: facts.sharedTagsAmong(tagsOf(state)) },
     };
@@ -545,7 +542,8 @@ export const managedRulesetOverride = defineResource({
     if (rule !== undefined) await removeOrRestore(rules, state, rule, mode);
     const adopted = exceptionIds(state);
     await removeExceptions(rules, { ref: state.ref, adopted }, mode === "restore" ? adopted : []);
-    if (state.phase === undefined && otherManagedRules(rules.now).length === 0) {
+    const isUnprotected = rules.now.rules.every(({ enabled, deploys }) => !enabled || deploys === undefined);
+    if (state.phase === undefined && isUnprotected) {
       ctx.say.warn(`${where} now runs no managed ruleset: none of its enabled rules executes one.`);
     }
   },
@@ -841,8 +839,6 @@ export class ManagedRulesetOverride extends managedRulesetOverride.base<ManagedR
   declare readonly rulesetId: pulumi.Output<string>;
   /** The version in use at the last update or refresh, even if `"latest"` is declared. */
   declare readonly rulesetVersion: pulumi.Output<string>;
-  /** The other enabled rules of the zone or account that executed a managed ruleset at the last update or refresh. */
-  declare readonly otherManagedRules: pulumi.Output<readonly OtherManagedRule[]>;
   /**
    * The enabled skip rules in front of the rule that applied to it at the last update or refresh and that no program
    * declares. A refresh or update warns if one is new or skips more, and the drift report names it. Of a rule that skips

@@ -30,10 +30,6 @@ describe("a deployment in a zone with other rules", () => {
       ruleRef: REF,
       rulesetId: managedRulesets.owasp,
       rulesetVersion: "37",
-      otherManagedRules: [
-        { ruleId: seededRules.shop.managed, rulesetId: managedRulesets.managed },
-        { ruleId: seededRules.shop.credentials, rulesetId: managedRulesets.exposedCredentials },
-      ],
     });
     await bench.expectNoChanges(declared, recorded);
 
