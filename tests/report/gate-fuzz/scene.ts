@@ -487,7 +487,7 @@ class Maker {
       return random.maybe("position", () => random.pick(["first", "last"]), 0.4);
     if (slot === "settings") return random.maybe("useConnectionUrlPath", () => random.chance(0.5));
     if (slot === "policy" || slot === "second")
-      return random.maybe("extra", () => ({ [EXTRA]: random.int(1, 3) }), 0.2);
+      return random.maybe("extra", () => ({ [EXTRA]: random.int(1, 3) }), 0.4);
     const rare = {
       ...random.maybe("mergeSubrequests", () => random.chance(0.7)),
       ...random.maybe("cve202144228", () => random.chance(0.7)),
