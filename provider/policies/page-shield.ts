@@ -34,7 +34,7 @@ export function allowNeedsLog({ enforcementLevel }: PolicyOptions = {}): Resourc
       if (action !== "allow" || !enabled || member(props, "logged") !== false) return undefined;
       const adopted = member(props, "adopted");
       if (adopted !== undefined && member(adopted, "changes") === undefined) return undefined;
-      return `action: "allow" would block scripts that policy ${JSON.stringify(text(props, "description") ?? name)} never logged. Set action: "log", run \`pulumi up\`, review what Page Shield reports for a few days, then set action: "allow". A policy that blocks already can stay: make this check "advisory" for it.`;
+      return `action: "allow" would block scripts that policy ${JSON.stringify(text(props, "description") ?? name)} never logged. Set action: "log", run \`pulumi up\`, review what Page Shield reports for a few days, then set action: "allow". If it blocks already, it can stay: with enforcementLevel "advisory", this check only warns.`;
     },
   );
 }

@@ -108,7 +108,7 @@ export const JUDGES: Readonly<Record<string, Readonly<Record<string, readonly Ju
     extra: [logpush.extra],
   },
   LogpushTransformer: {
-    // Cloudflare refuses to delete a transformer that a job uses.
+    // Cloudflare refuses to delete a transformer that an active job uses.
     accountId: [],
     name: [],
     description: [],

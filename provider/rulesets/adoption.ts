@@ -235,8 +235,7 @@ export function argumentsOf(
   const front = [...(inFront ?? []), ...ownExceptions(seen, { ref: rule.ref })].map(({ id }) => id);
   const isInDeclaredPlace = isInPlace(declared.position, seen, rule, { front, directly: false });
   const hasVersion =
-    sameVersion(deploys?.version, declared.version) ||
-    (declared.version === undefined && (from !== "others" || deploys?.version === managed.version));
+    sameVersion(deploys?.version, declared.version) || (declared.version === undefined && from !== "others");
   return {
     ...own,
     // An imported rule's exceptions keep their refs until an update writes them.
@@ -294,8 +293,7 @@ export async function takeOver(
   const { rule, from } = existing;
   const isOwn = from !== "others";
   const adoption = adoptionOf(ctx, args, prepared, found, existing);
-  const { version } = args; // Not one to which someone pinned the rule, even if that's the latest one today.
-  const wanted = { ...desiredRule(args, prepared, rule), version, ref: isOwn ? ref : rule.ref };
+  const wanted = { ...desiredRule(args, prepared, rule), ref: isOwn ? ref : rule.ref };
   const inFront = isOwn ? [] : (exceptionsInFront({ ...prepared, ref }, found, rule) ?? []);
   const previous = isOwn ? {} : { previous: snapshotOf(found, rule, inFront) };
   const outputs = (): Computed => ({

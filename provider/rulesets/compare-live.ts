@@ -8,7 +8,7 @@ import { prepare, type Declared, type Prepared } from "./deployment";
 import type { RuleInFront, RulesetImpact } from "./impact";
 import { isSameEntryPoint } from "./entry-point";
 import { OVERRIDING } from "./effective";
-import { ownExceptions } from "./exceptions";
+import { isSameException, ownExceptions } from "./exceptions";
 import { findManagedRuleset, UnknownRulesetError } from "./managed";
 import { isSamePlace, missingAnchor, placementOf, positionOfNew, positionOnWrongSide } from "./position";
 import type { RuleIds } from "./rule-names";
@@ -41,7 +41,8 @@ export async function compareLive(ctx: Context, compared: LiveComparison): Promi
   const { args, olds, own, existing, found, prepared } = compared;
   const now = await runningRuleset(ctx, compared);
   const course = courseOf(compared);
-  const behind = rulesetsBehind(compared, course);
+  const others = own === undefined ? (found?.rules ?? []) : course?.others.slice(course.after);
+  const behind = others && rulesetsOf(others);
   if (now === undefined) return omitAbsent({ inFront: rulesInFront(ctx, compared), behind });
   const isOn = (own ?? olds)?.enabled === true;
   const applied = (ruleset: RunningRuleset, acts: boolean): RunningRuleset =>
@@ -127,21 +128,15 @@ function courseOf(compared: LiveComparison): Course | undefined {
   return { others, before, after };
 }
 
-/** Returns where a create puts the rule. Without a position, its own one goes last if that's deleted first. */
+/** Returns where a create puts the rule. Without a position, its own one goes where a new one does if that's deleted first. */
 const placeAgain = (compared: LiveComparison, course: Course): Course =>
   movesNothing(compared) && ["own", "left"].includes(compared.existing?.from ?? "")
-    ? { ...course, after: course.others.length }
+    ? {
+        ...course,
+        after:
+          beforeNew(compared)?.filter((rule) => course.others.includes(rule)).length ?? course.others.length,
+      }
     : course;
-
-/** Lists what's deployed behind the rule. For a new rule that doesn't go last, that may be all. Undefined if unknown. */
-function rulesetsBehind(
-  { args, prepared, found, own }: LiveComparison,
-  course: Course | undefined,
-): readonly string[] | undefined {
-  if (own !== undefined) return course && rulesetsOf(course.others.slice(course.after));
-  const position = positionOfNew(args, prepared, found) ?? "last";
-  return position === "last" ? [] : rulesetsOf(found?.rules ?? []);
-}
 
 /** Lists the rulesets that enabled rules deploy. Undefined if there are too many. */
 function rulesetsOf(rules: readonly ZoneRule[]): readonly string[] | undefined {
@@ -224,13 +219,15 @@ export function orderWarnings(ctx: Context, compared: LiveComparison): readonly 
       isNew && enabled && expression === "true" && skippedBy(skips, ownId) === "all",
   );
   const instead = ({ ref }: ZoneRule): string => `set position: { before: ${JSON.stringify(ref)} }`;
-  const late = prepared.exceptions.flatMap(({ skip }, index) =>
-    idsIn(skip).flatMap((id) => {
+  const late = prepared.exceptions.flatMap((exception, index) =>
+    idsIn(exception.skip).flatMap((id) => {
       const runs = found.rules.filter(
         (rule) => rule !== own && rule.enabled && rule.deploys?.rulesetId === id,
       );
       const [first] = runs;
-      return id === ownId || first === undefined || !runs.every((rule) => before.includes(rule))
+      const has = (rule: ZoneRule): boolean =>
+        found.rules.slice(0, found.rules.indexOf(rule)).some((each) => isSameException(each, exception));
+      return id === ownId || first === undefined || !runs.every((rule) => before.includes(rule) && !has(rule))
         ? []
         : [
             `exceptions[${index}] doesn't apply to rule ${ruleLabel(ctx, first)}, which runs before this one. Declare the exception there, or ${instead(first)}`,

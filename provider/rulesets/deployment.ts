@@ -159,7 +159,7 @@ export interface DesiredRule {
   readonly ref: string;
 }
 
-/** Returns the declared rule. Optional properties that aren't declared keep their current values. */
+/** Returns the declared rule. A description and a key that aren't declared keep their current values. */
 export function desiredRule(
   { expression, enabled, description, version, matchedData, ref }: Declared,
   { managed, overrides }: Prepared,
@@ -167,8 +167,7 @@ export function desiredRule(
 ): DesiredRule {
   return {
     rulesetId: managed.id,
-    // A rule that's pinned to the latest version runs what's declared.
-    version: version ?? (held?.deploys?.version === managed.version ? managed.version : undefined),
+    version,
     overrides,
     expression,
     description: description ?? (held?.description === "" ? undefined : held?.description),

@@ -88,14 +88,7 @@ export function readLiveRule(
   const liveTags = (deploys?.overrides.categories ?? []).map(({ tag }) => tag);
   const { declared: overrides, inexpressible } =
     deploys === undefined
-      ? {
-          declared,
-          inexpressible: [
-            rule.action === "execute"
-              ? "the rule's parameters can't be read"
-              : `the rule's action is ${JSON.stringify(rule.action)}`,
-          ],
-        }
+      ? { declared, inexpressible: [`the rule's action is ${JSON.stringify(rule.action)}`] }
       : decompileOverrides(
           deploys.overrides,
           { ...declared, rules: byRuleId(declared.rules, ids) },

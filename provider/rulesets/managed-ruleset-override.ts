@@ -308,7 +308,7 @@ export const managedRulesetOverride = defineResource({
       ctx.say.warn(
         `managed ruleset ${JSON.stringify(args.ref)}: ${missing}. The update will fail unless the rule exists by then.`,
       );
-    // An adopted rule keeps its own ref.
+    // An adopted rule keeps its own ref until the declared one changes.
     const taken = isNew || args.ref === olds["ref"] ? undefined : findByRef(found, args.ref);
     if (taken !== undefined && findByRef(found, String(olds["ref"])) && ctx.holding(taken.id) === undefined)
       problems.push({
@@ -831,7 +831,7 @@ export class ManagedRulesetOverride extends managedRulesetOverride.base<ManagedR
   declare readonly owasp: pulumi.Output<declared.Owasp | undefined>;
   /** The ID of the rule in its entry point ruleset. */
   declare readonly ruleId: pulumi.Output<string>;
-  /** The rule's own ref, for use in another rule's `position`. It differs from `ref` if the rule was adopted. */
+  /** The rule's own ref, for use in another rule's `position`. An adopted rule keeps its own until `ref` changes. */
   declare readonly ruleRef: pulumi.Output<string>;
   /** The ID of the entry point ruleset of the zone or account. */
   declare readonly entryPointId: pulumi.Output<string>;

@@ -71,4 +71,11 @@ describe("the preview warns", () => {
     expect(await bench.warnings(owasp())).toEqual([expect.stringContaining(warning)]);
     expect(await bench.warnings(owasp({ position: "first" }))).toEqual([]);
   });
+
+  test("of nothing if the earlier rule has the same exception", async () => {
+    const exceptions = [{ ...UPLOAD, skip: { rulesets: [managedRulesets.managed, managedRulesets.owasp] } }];
+    await bench.up(managed({ exceptions }));
+    const recorded = await bench.up(owasp({ exceptions }));
+    expect(await bench.warnings(owasp({ exceptions, description: "new" }), recorded)).toEqual([]);
+  });
 });

@@ -1,7 +1,7 @@
 import { IMPACT } from "../../runtime/impact";
 import { newlySkippedByOthers, OTHER_SKIPS } from "../../rulesets/skip-rules";
 import { UNMANAGED } from "../../runtime/unmanaged";
-import { omit, ownMember, sameJson } from "../../basics/json";
+import { omit, ownMember, pick, sameJson } from "../../basics/json";
 import { applying } from "../../basics/words";
 import { argumentsOf, judgesOf, SHOWN } from "../effects";
 import { driftedUnseen, impactOf } from "../impact";
@@ -109,13 +109,16 @@ export class ByHand {
   }
 
   /** Returns the losses from the manual change (`lost`), and the losses from undoing it (`gained`). */
-  effectsOf({ step: { urn }, next }: Refreshed): Pick<DriftedResource, "lost" | "gained"> {
-    const [done, undone] = this.#steps.get(urn) ?? [];
+  effectsOf({ step, next, recorded }: Refreshed): Pick<DriftedResource, "lost" | "gained"> {
+    const [done, undone] = this.#steps.get(step.urn) ?? [];
     const lost = lossesIn(done, this.#plan);
     const known = new Set(lost.map(wordsOf));
     // What can't be judged counts as a loss in both directions.
     const gained = lossesIn(undone, this.#reversed).filter((sentence) => !known.has(wordsOf(sentence)));
-    const blocks = next && newlyBlocked(viewOf(next, this.#given));
+    const declaredAs = ({ inputs }: Sides): unknown => pick(inputs, argumentsOf(step.kind));
+    const isSame = next?.new !== undefined && sameJson(declaredAs(recorded), declaredAs(next.new));
+    // What a change of the program blocks isn't the price of undoing this one.
+    const blocks = isSame ? newlyBlocked(viewOf(next, this.#given)) : undefined;
     return { lost, gained: [...gained, ...applying(blocks && say`it ${blocks}`)] };
   }
 }

@@ -15,7 +15,15 @@ import { isDeleted, mayDeleteFirst, NOTHING, oncePerPlan } from "../sections/sec
 import { modeOf, nameOf, skipWords } from "../sections/managed-ruleset";
 import { asObject, cell, asList, asText, SECRET, isHidden } from "../values";
 import { selectsNoLess, selectsNothing } from "./requests";
-import { exceptionsOf, mayAct, mayReach, mayRun, ownId, skipsNoMoreRequests } from "./ruleset-facts";
+import {
+  exceptionsOf,
+  mayAct,
+  mayNameOthers,
+  mayReach,
+  mayRun,
+  ownId,
+  skipsNoMoreRequests,
+} from "./ruleset-facts";
 import { deploymentOf, deploymentsAfter, newlySkipped, skippedAnew } from "./ruleset-order";
 import {
   judgesFor,
@@ -118,10 +126,10 @@ const moreExceptions: Comparison = (change) => {
     return [say`${nameOf(after)} gets exceptions that the plan doesn't show`];
   // A new rule goes last, unless its position says otherwise or its exceptions name another deployment's ruleset.
   const position = after.inputs["position"];
-  const isLast = ({ skip }: JsonObject): boolean =>
+  const isLast =
     before === undefined &&
-    behind === undefined &&
-    (position === "last" || (position === undefined && typeof skip === "string"));
+    (position === "last" ||
+      (position === undefined && !exceptionsOf(after).some((one) => mayNameOthers(one, after))));
   const outputs = { ...before?.outputs, ...after.outputs };
   const withIds = (ruleIds: RuleIds): Side => ({ inputs: { ...after.inputs, ruleIds }, outputs });
   const [oldIds, nextIds] = idsOfBoth(before, after);
@@ -131,7 +139,7 @@ const moreExceptions: Comparison = (change) => {
   const reachable = behind?.map((id): Side => ({ inputs: { ruleset: { id } }, outputs: {} }));
   if (isProtected) reachable?.push(after);
   return exceptionsOf(after)
-    .filter((one) => !isLast(one) && !selectsNothing(one["expression"]))
+    .filter((one) => !isLast && !selectsNothing(one["expression"]))
     .filter((one) => reachable?.some((other) => mayReach(one, after, other)) !== false)
     .filter((one) => !skipsNoMoreRequests([one, next], exceptionsOf(before), old))
     .map((one) => {

@@ -106,3 +106,10 @@ export function mayReach(exception: Exception, holder: Side, other: Side): boole
       return known === undefined || known === key;
     });
 }
+
+/** Whether an exception may name another ruleset than its own deployment's. */
+export function mayNameOthers({ skip: given }: Exception, holder: Side): boolean {
+  const reach = reachOf(given, holder);
+  const own: readonly unknown[] = [THIS, ownId(holder), declaredName(holder)];
+  return reach !== "all" && (reach === undefined || [...reach.keys()].some((key) => !own.includes(key)));
+}
