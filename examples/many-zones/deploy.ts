@@ -21,12 +21,13 @@ Options:
   --parallel <count>    zones at a time (default: 4)
   --engine <command>    a command with the Pulumi CLI's arguments, such as "npx edgeguard-local", instead of the Automation API
   --report <file>       where preview writes its report (default: report.md)
-  --fail-on <kinds>     dangers that make preview fail, see \`edgeguard report --help\`
+  --fail-on <kinds>     dangers that make preview fail, see \`edgeguard report --help\`; up then plans all zones first, and
+                        deploys none if one fails or has such a danger
   --accept <digest>     accept the dangers that this digest from the report covers; repeatable
   -h, --help            show this help
 
-Exits with 1 if a zone failed or has dangers of the kinds in --fail-on; the other zones are still deployed.
-Example: ts-node deploy.ts preview --fail-on irreversible,unprotect --parallel 8`;
+Exits with 1 if a zone failed or has dangers of the kinds in --fail-on. Without --fail-on, the other zones are still deployed.
+Example: ts-node deploy.ts preview --fail-on irreversible,unprotect,blocks,removes,unseen --parallel 8`;
 
 type Options = ReturnType<typeof optionsIn>["values"];
 
@@ -44,14 +45,21 @@ async function main(): Promise<number> {
     throw new Error(`--parallel ${values.parallel} is not a whole number of 1 or more`);
   const zones = chosen(readZones(values.zones), values);
   const engine = values.engine === undefined ? automation : command(values.engine.split(" "));
+  const planOf = (zone: Zone): Promise<string> => {
+    console.error(`${zone.stack}: planning`);
+    return engine.plan(zone);
+  };
   const work = (zone: Zone): Promise<string> => {
     console.error(`${zone.stack}: started`);
-    return verb === "up" ? engine.up(zone) : engine.plan(zone);
+    return engine.up(zone);
   };
-  const finished = await fanOut(zones, parallel, work);
-  if (verb === "up") return summary(finished, "done");
-  const planned = finished.map(countsOrFailure);
-  return Math.max(await report(finished, values), summary(planned, "planned"));
+  // With --fail-on, nothing is deployed before the report on all plans has passed.
+  if (verb === "preview" || values["fail-on"] !== undefined) {
+    const plans = await fanOut(zones, parallel, planOf);
+    const code = Math.max(await report(plans, values), summary(plans.map(countsOrFailure), "planned"));
+    if (verb === "preview" || code !== 0) return code;
+  }
+  return summary(await fanOut(zones, parallel, work), "done");
 }
 
 function optionsIn(args: string[]) {

@@ -14,6 +14,12 @@ export function coveredHosts(expression: string): Hosts {
   return "condition" in parsed ? hostsOf(parsed.condition) : undefined;
 }
 
+/** Whether two expressions may cover pages of the same host. */
+export function mayShareHosts(one: string, other: string): boolean {
+  const [hosts, others] = [coveredHosts(one), coveredHosts(other)];
+  return hosts === undefined || others === undefined || [...hosts].some((host) => others.has(host));
+}
+
 function hostsOf(condition: Condition): Hosts {
   switch (condition.kind) {
     case "constant":

@@ -25,6 +25,7 @@ import { PAGE_SHIELD } from "../limits/index";
 import { defineResource } from "../runtime/resource";
 import type { Unmanaged } from "../runtime/unmanaged";
 import { notInPlan } from "../runtime/zone-plan";
+import { coveredHosts, mayShareHosts } from "./covered-hosts";
 import { canonicalCsp, CspError, lintCsp } from "./csp";
 import { policyEffect } from "./effect";
 import { policyRecord, SEEN, type PolicyImpact } from "./impact";
@@ -97,11 +98,12 @@ export const pageShieldPolicy = defineResource({
           ...(!isTaking && { clash, isRead: true }),
         };
         const enforcement = {
-          key: `${zoneId} enforced`,
           clash: `are both enforced allow policies in zone ${zoneId}, so visitors get only the scripts that both allow`,
           warnOnly: true,
         };
-        return [content, described, takeover, ...(isEnforced(declared) ? [enforcement] : [])];
+        const hosts = isEnforced(declared) ? (coveredHosts(declared.expression) ?? [""]) : [];
+        const enforced = [...hosts].map((host) => ({ ...enforcement, key: `${zoneId} enforced ${host}` }));
+        return [content, described, takeover, ...enforced];
       },
     },
   ],
@@ -473,7 +475,9 @@ function warnAboutOtherPolicies(
   { own, isNew }: { readonly own: Policy | undefined; readonly isNew: boolean },
 ): void {
   const others = policies.filter((p) => p.id !== own?.id);
-  const enforced = isEnforced(args) ? others.filter(isEnforced) : [];
+  const enforced = isEnforced(args)
+    ? others.filter((p) => isEnforced(p) && mayShareHosts(p.expression, args.expression))
+    : [];
   const alike = others.filter((p) => p.description === args.description && ctx.holding(p.id) === undefined);
   const zone = `zone ${args.zoneId} already`;
   const listed = (found: readonly Policy[]): string =>

@@ -117,7 +117,7 @@ describe.each(surfaces())("on $name, the drift report's advice works:", (surface
     const instruction = /set verify: "(\w+)", run `pulumi (\w+)`, then refresh again\.$/;
     const [, verify = "", command = ""] = instruction.exec(note) ?? [];
     expect(reportDrift([{ name: "plan", text: stdout }], "text").text).toContain(
-      "No manual change was found: 6 resources match the state, 1 compared only in part.",
+      "No manual change was found in what the program sets: 6 resources match the state, 1 compared only in part.",
     );
     const { stderr, text } = await project.ok("refresh", "--yes");
     expect(text + stderr).toContain("KvEntries own: the values weren't compared. To compare keys and values");

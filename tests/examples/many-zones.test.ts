@@ -91,6 +91,22 @@ describe("the many-zones script", () => {
     expect(await (await fetch(settings, { headers })).json()).toEqual(before);
   });
 
+  it("deploys no zone with --fail-on if the plan of one fails", async () => {
+    const [zone = ""] = await manyZones(api, 1);
+    const declared = [
+      { stack: "shop", zoneId: zone },
+      { stack: "typo", zoneId: MISSING },
+    ];
+    writeFileSync(join(folder, "zones.json"), JSON.stringify(declared));
+    const writes = (): number => api.requests.filter(({ method }) => method !== "GET").length;
+    const gated = ["--fail-on", "unprotect", "--engine", LOCAL_ENGINE.command.join(" ")];
+    expect(await deploy(...gated)).toMatchObject({ code: 1 });
+    expect(writes()).toBe(0);
+    const { code, stdout } = await deploy(...gated, "--only", "shop");
+    expect({ code, last: stdout.trim().split("\n").at(-1) }).toEqual({ code: 0, last: "1 done, 0 failed" });
+    expect(writes()).toBeGreaterThan(0);
+  });
+
   it("shows its help, and refuses unknown stacks", async () => {
     const help = await deploy("--help");
     expect(help).toMatchObject({ code: 0, stderr: "" });

@@ -1040,6 +1040,15 @@ describe("the preview of a second enforced allow policy", () => {
     b.api.detect(zones.empty, { scripts: [script] });
   });
 
+  test("says nothing if no page gets both, by their hosts", async () => {
+    const on = (host: string) => ({ expression: `http.host eq "${host}" and not ssl` });
+    await createElsewhere({ action: "allow", description: "First", ...on("www.empty.example") });
+    const operation = b.operation();
+    await operation.preview(TYPE, { ...enforced, ...on("shop.empty.example") });
+    await operation.preview(TYPE, { ...enforced, description: "Third", ...on("blog.empty.example") });
+    expect(operation.warned.filter((line) => /enforce/.test(line))).toEqual([]);
+  });
+
   test("warns, with the ID of the first policy", async () => {
     const id = await createElsewhere({ action: "allow", description: "First" });
     expect(await b.warnings({ ...enforced })).toEqual([

@@ -314,7 +314,9 @@ describe("a change that costs more than it shows", () => {
       notes: [text],
       warnings: [],
     });
-    expect(written(plan, "text")).toContain("\nNo manual change was found, 1 compared only in part.\n");
+    expect(written(plan, "text")).toContain(
+      "\nNo manual change was found in what the program sets, 1 compared only in part.\n",
+    );
     expect(driftIn(planJson(...same)).counts).toMatchObject({ asRecorded: 1, uncompared: 0 });
   });
 

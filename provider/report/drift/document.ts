@@ -49,7 +49,7 @@ function headlineOf({ counts, errors, drifted }: DriftReport): string {
   const known = errors.length === 0 ? "" : "Before the failure: ";
   if (!drifted)
     return errors.length === 0
-      ? `${partly === "" ? "Nothing that the program sets was changed manually" : "No manual change was found"}${asRecorded === 0 ? "" : `: ${counted(asRecorded, "resource")} ${asRecorded === 1 ? "matches" : "match"} the state`}${partly}.`
+      ? `${partly === "" ? "Nothing that the program sets was changed manually" : "No manual change was found in what the program sets"}${asRecorded === 0 ? "" : `: ${counted(asRecorded, "resource")} ${asRecorded === 1 ? "matches" : "match"} the state`}${partly}.`
       : "The preview failed before it found any drift.";
   const parts = [
     ...(changed === 0 ? [] : [`${changed} ${WORDS.changed}`]),
