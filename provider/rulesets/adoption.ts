@@ -20,7 +20,7 @@ import { isSameException, ownExceptions, sameExceptions } from "./exceptions";
 import { readLiveRule, factsOf } from "./live-rule";
 import { asDeclared } from "./skip";
 import { isInPlace } from "./position";
-import { exceptionRef, REF_PREFIX, stackPrefixOf, unfinishedRef } from "./refs";
+import { exceptionRef, REF_PREFIX, RESERVED_REF, stackPrefixOf, unfinishedRef } from "./refs";
 import { reconcileRule, currentRule } from "./reconcile";
 import { definitionOf, type EntryPoint, type ZoneRule } from "./wire";
 
@@ -118,7 +118,7 @@ async function adoptOthers(
         const seen = found ?? { id: "", version: "", rules: [] };
         const exists = argumentsOf(declared, prepared, seen, { rule: each, from: "others" });
         const changes = changesIn(ctx, declared, exists);
-        return `${conflictWith(each)}, but differs in ${changesInWords(changes)}. ${keepHint(changes)}Set adopt: "takeOver" to change that rule and manage it, or ${alternative}. ${RENAME_HINT}`;
+        return `${conflictWith(each)}, but differs in ${changesInWords(changes) || "exceptions"}. ${keepHint(changes)}Set adopt: "takeOver" to change that rule and manage it, or ${alternative}. ${RENAME_HINT}`;
       },
     },
   });
@@ -147,6 +147,15 @@ function isPredecessor(
   );
 }
 
+/** Returns the exceptions that this stack wrote immediately before a rule, under whatever name its resource had. */
+function exceptionsOfStack(found: EntryPoint | undefined, rule: ZoneRule, ref: string): readonly ZoneRule[] {
+  const stack = stackPrefixOf(ref);
+  const before = found?.rules.slice(0, found.rules.indexOf(rule)) ?? [];
+  const isOther = (each: ZoneRule): boolean =>
+    stack === undefined || stackPrefixOf(each.ref) !== stack || !RESERVED_REF.test(each.ref);
+  return before.slice(before.findLastIndex(isOther) + 1);
+}
+
 /** Returns the skip rules immediately before a rule, if they're the declared exceptions in the declared order. */
 function exceptionsInFront(
   { exceptions, ref }: Pick<Prepared, "exceptions"> & Pick<Declared, "ref">,
@@ -155,16 +164,18 @@ function exceptionsInFront(
 ): readonly ZoneRule[] | undefined {
   const at = found?.rules.indexOf(rule) ?? -1;
   const block = found?.rules.slice(Math.max(0, at - exceptions.length), at) ?? [];
+  const own = exceptionsOfStack(found, rule, ref);
   const isSame = exceptions.every((exception, index) => {
     const there = block[index];
     const { description } = exception;
     return (
       isSameException(there, exception) &&
       (description === undefined || there.description === description) &&
-      (!there.ref.startsWith(REF_PREFIX) || there.ref === exceptionRef(ref, index + 1))
+      (!there.ref.startsWith(REF_PREFIX) || there.ref === exceptionRef(ref, index + 1) || own.includes(there))
     );
   });
-  return isSame && block.length === exceptions.length ? block : undefined;
+  const isWhole = block.length === exceptions.length && own.every((each) => block.includes(each));
+  return isSame && isWhole ? block : undefined;
 }
 
 /** Records the rule as it was found, so that a destroy can put it back. */
@@ -294,7 +305,9 @@ export async function takeOver(
   const isOwn = from !== "others";
   const adoption = adoptionOf(ctx, args, prepared, found, existing);
   const wanted = { ...desiredRule(args, prepared, rule), ref: isOwn ? ref : rule.ref };
-  const inFront = isOwn ? [] : (exceptionsInFront({ ...prepared, ref }, found, rule) ?? []);
+  const same = isOwn ? [] : exceptionsInFront({ ...prepared, ref }, found, rule);
+  const inFront = same ?? [];
+  const adopted = same === undefined ? exceptionsOfStack(found, rule, ref).map(({ id }) => id) : [];
   const previous = isOwn ? {} : { previous: snapshotOf(found, rule, inFront) };
   const outputs = (): Computed => ({
     ...outputsOf(ctx, rules.now, currentRule(rules.now, rule), args, prepared),
@@ -307,7 +320,7 @@ export async function takeOver(
       if (own !== exception.ref) await rules.change(exception, { ...definitionOf(exception.raw), ref: own });
     }
     const formerRef = from === "predecessor" ? rule.ref : ref;
-    await reconcileRule(rules, args, prepared, { rule, wanted, formerRef, placing: "wrong side" });
+    await reconcileRule(rules, args, prepared, { rule, wanted, adopted, formerRef, placing: "wrong side" });
   });
   return { id: rule.id, computed: outputs(), ...adoption };
 }

@@ -711,3 +711,44 @@ describe("a rule that someone pinned to a version, which the program doesn't dec
     expect(rule?.action_parameters).toMatchObject({ version: "latest" });
   });
 });
+
+describe("an adopted rule with exceptions, whose resource is renamed without an alias,", () => {
+  const STACK = "edgeguard/site/dev/";
+  const declared = (name: string, more: Record<string, unknown> = {}): Declaration => ({
+    ...shop(),
+    ref: `${STACK}${name}`,
+    categories: SHOP_CATEGORIES,
+    exceptions: [HOOK],
+    ...more,
+  });
+  const adopted = async () => {
+    await bench.addRule({
+      action: "skip",
+      action_parameters: { ruleset: "current" },
+      expression: HOOK.expression,
+      position: { before: seededRules.shop.managed },
+    });
+    return await bench.up(declared("old"));
+  };
+  const exceptions = async (): Promise<readonly string[]> =>
+    (await bench.rules()).map(({ ref }) => ref).filter((ref) => ref.startsWith(STACK));
+
+  test("takes them along, and nothing is left when the program no longer declares them", async () => {
+    const old = await adopted();
+    const operation = bench.operation();
+    const renamed = await operation.up(TYPE, declared("new"));
+    await operation.destroy(TYPE, old);
+    expect(await exceptions()).toEqual([`${STACK}new/exception/1`]);
+    await bench.up(declared("new", { exceptions: undefined }), renamed);
+    expect(await exceptions()).toEqual([]);
+  });
+
+  test("isn't adopted if the program declares fewer at the same time, so that none is forgotten", async () => {
+    await adopted();
+    expect(await bench.refusals(declared("new", { exceptions: undefined }))).toEqual([
+      expect.stringContaining("but differs in exceptions"),
+    ]);
+    await bench.up(declared("new", { exceptions: undefined, adopt: "takeOver" }));
+    expect(await exceptions()).toEqual([]);
+  });
+});
