@@ -48,7 +48,10 @@ export async function currentJob(
     ...Object.fromEntries(names.map((name) => [name, ownMember(exists, name)])),
     destinationShown: isOther ? `${shown}, with another credential or tenant` : where,
   };
-  return { id: job.id, args };
+  const { destinationConf: next } = inputs;
+  // Someone may have changed the destination to what the program says now.
+  const isThere = typeof next === "string" && samePlace(exists.destinationConf, next);
+  return { id: job.id, args, ...(isThere && { rulesOut: ["destinationMoved"] }) };
 }
 
 /** Returns a job's options if the program declares some, or their fields, for the first time: the update resets all others. */

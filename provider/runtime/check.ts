@@ -153,7 +153,9 @@ async function ownObject(
   given: { readonly olds: JsonObject; readonly inputs: JsonObject },
 ): Promise<Findings> {
   try {
-    return omitAbsent({ exists: await lifecycle.current?.({ ctx, ...given }) });
+    const exists = await lifecycle.current?.({ ctx, ...given });
+    for (const key of exists?.rulesOut ?? []) Reflect.deleteProperty(given.inputs, key);
+    return omitAbsent({ exists });
   } catch (error) {
     // While an argument is unknown, the update may turn out to be a replacement, which doesn't fail.
     if (!provesFailure(error) || !hasUnknown(pick(given.inputs, argKeys))) throw error;

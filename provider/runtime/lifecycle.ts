@@ -115,6 +115,8 @@ export interface Findings {
 export interface ExistingObject {
   readonly id: string;
   readonly args: JsonObject;
+  /** Computed inputs that tell a difference from the state, and that the object doesn't have. */
+  readonly rulesOut?: readonly string[];
 }
 
 /** What a type's live checks return: what they found, or checks that don't stop each other. */

@@ -915,6 +915,22 @@ test("a new deployment's exception for one that runs already weakens that one", 
   expect(dangersOf(step)).toEqual([expect.stringMatching(/^unprotect new: .*gets an exception/)]);
 });
 
+test("declaring the destination that someone already gave a job changes none, but its credential counts", async () => {
+  const job = { ...JOB, zoneId: ZONE };
+  const recorded = await new Operation(api).up("LogpushJob", job);
+  const path = `/zones/${ZONE}/logpush/jobs/${recorded.id}`;
+  const there = "https://logs.example.com/moved";
+  const dangers = async (existing: string, declared: string): Promise<string[]> => {
+    await rawSend(api, "PUT", path, { destination_conf: existing });
+    const step = await changing("LogpushJob", recorded, { ...job, destinationConf: declared });
+    return dangersOf(hiding("destinationConf", step));
+  };
+  expect(await dangers(there, there)).toEqual([]);
+  expect(await dangers(there, `${there}?header_DD-API-KEY=0123456789abcdef0123456789abcdef`)).toEqual([
+    expect.stringContaining("log lines"),
+  ]);
+});
+
 test("accepting that a job is deleted doesn't cover where a new one pushes", async () => {
   const { inputs: old, outputs } = await new Operation(api).up("LogpushJob", { ...JOB, zoneId: ZONE });
   const gone = stepOf("delete", "LogpushJob", "one", { old, outputs });
