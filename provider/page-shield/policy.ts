@@ -8,7 +8,7 @@ import { BooleanMember, type BooleanForm } from "../runtime/boolean-form";
 import { CompositeId } from "../runtime/composite-id";
 import { ID, adopt, type Adopt, type LiteralUnion } from "../runtime/fields";
 import { record } from "../basics/schemas";
-import type { Context, Findings } from "../runtime/lifecycle";
+import type { Claim, Context, Findings } from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
 import { EXTRA } from "../runtime/extra";
 import {
@@ -97,13 +97,7 @@ export const pageShieldPolicy = defineResource({
           key: `${zoneId} takes over ${description}`,
           ...(!isTaking && { clash, isRead: true }),
         };
-        const enforcement = {
-          clash: `are both enforced allow policies in zone ${zoneId}, so visitors get only the scripts that both allow`,
-          warnOnly: true,
-        };
-        const hosts = isEnforced(declared) ? (coveredHosts(declared.expression) ?? [""]) : [];
-        const enforced = [...hosts].map((host) => ({ ...enforcement, key: `${zoneId} enforced ${host}` }));
-        return [content, described, takeover, ...enforced];
+        return [content, described, takeover, ...(isEnforced(declared) ? enforcedOn(declared) : [])];
       },
     },
   ],
@@ -462,6 +456,22 @@ function findOwnPolicy(policies: readonly Policy[], args: PolicyArgs, olds: Json
     policies.find((p) => matchesArgs(p, args)) ??
     policies.find((p) => p.description === olds["description"])
   );
+}
+
+/** Claims the hosts of an enforced policy. One that may apply to any host also reads whether others claim some. */
+function enforcedOn({ zoneId, expression }: Pick<PolicyArgs, "zoneId" | "expression">): readonly Claim[] {
+  const clash = `are both enforced allow policies in zone ${zoneId}, so visitors get only the scripts that both allow`;
+  const [any, some] = ["*", "some host"];
+  const claim = (host: string, isRead = false): Claim => ({
+    key: `${zoneId} enforced ${host}`,
+    clash,
+    warnOnly: true,
+    isRead,
+  });
+  const hosts = coveredHosts(expression);
+  return hosts === undefined
+    ? [claim(any), claim(some, true)]
+    : [...[...hosts].map((host) => claim(host)), { key: claim(some).key }, claim(any, true)];
 }
 
 /**
