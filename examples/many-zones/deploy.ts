@@ -45,21 +45,18 @@ async function main(): Promise<number> {
     throw new Error(`--parallel ${values.parallel} is not a whole number of 1 or more`);
   const zones = chosen(readZones(values.zones), values);
   const engine = values.engine === undefined ? automation : command(values.engine.split(" "));
-  const planOf = (zone: Zone): Promise<string> => {
-    console.error(`${zone.stack}: planning`);
-    return engine.plan(zone);
-  };
-  const work = (zone: Zone): Promise<string> => {
-    console.error(`${zone.stack}: started`);
-    return engine.up(zone);
-  };
+  const each = (doing: string, work: (zone: Zone) => Promise<string>): Promise<Finished<Zone>[]> =>
+    fanOut(zones, parallel, (zone) => {
+      console.error(`${zone.stack}: ${doing}`);
+      return work(zone);
+    });
   // With --fail-on, nothing is deployed before the report on all plans has passed.
   if (verb === "preview" || values["fail-on"] !== undefined) {
-    const plans = await fanOut(zones, parallel, planOf);
+    const plans = await each("planning", (zone) => engine.plan(zone));
     const code = Math.max(await report(plans, values), summary(plans.map(countsOrFailure), "planned"));
     if (verb === "preview" || code !== 0) return code;
   }
-  return summary(await fanOut(zones, parallel, work), "done");
+  return summary(await each("started", (zone) => engine.up(zone)), "done");
 }
 
 function optionsIn(args: string[]) {

@@ -20,7 +20,7 @@ import { isSameException, ownExceptions, sameExceptions } from "./exceptions";
 import { readLiveRule, factsOf } from "./live-rule";
 import { asDeclared } from "./skip";
 import { isInPlace } from "./position";
-import { exceptionRef, REF_PREFIX, RESERVED_REF, stackPrefixOf, unfinishedRef } from "./refs";
+import { areOfOneStack, exceptionRef, REF_PREFIX, RESERVED_REF, unfinishedRef } from "./refs";
 import { reconcileRule, currentRule } from "./reconcile";
 import { definitionOf, type EntryPoint, type ZoneRule } from "./wire";
 
@@ -135,9 +135,7 @@ function isPredecessor(
   found: EntryPoint | undefined,
   rule: ZoneRule,
 ): boolean {
-  const stack = stackPrefixOf(declared.ref);
-  if (stack === undefined || stackPrefixOf(rule.ref) !== stack || ctx.holding(rule.id) !== undefined)
-    return false;
+  if (!areOfOneStack(declared.ref, rule.ref) || ctx.holding(rule.id) !== undefined) return false;
   const { exceptions } = prepared;
   const wanted = { ...desiredRule(declared, prepared), ref: rule.ref };
   return (
@@ -149,10 +147,8 @@ function isPredecessor(
 
 /** Returns the exceptions that this stack wrote immediately before a rule, under whatever name its resource had. */
 function exceptionsOfStack(found: EntryPoint | undefined, rule: ZoneRule, ref: string): readonly ZoneRule[] {
-  const stack = stackPrefixOf(ref);
   const before = found?.rules.slice(0, found.rules.indexOf(rule)) ?? [];
-  const isOther = (each: ZoneRule): boolean =>
-    stack === undefined || stackPrefixOf(each.ref) !== stack || !RESERVED_REF.test(each.ref);
+  const isOther = (each: ZoneRule): boolean => !areOfOneStack(ref, each.ref) || !RESERVED_REF.test(each.ref);
   return before.slice(before.findLastIndex(isOther) + 1);
 }
 

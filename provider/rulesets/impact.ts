@@ -127,7 +127,7 @@ export interface RulesetImpact extends ImpactRecord {
   readonly inFront?: readonly RuleInFront[];
   /**
    * The IDs of the rulesets that other rules deploy behind this deployment, to which its exceptions apply, too. For a new
-   * rule that doesn't go last, all that others deploy. Absent if unknown.
+   * rule, all that others deploy. Absent if unknown.
    */
   readonly behind?: readonly string[];
   /** What new versions of the ruleset change for the deployment, and what a pinned version lacks. */

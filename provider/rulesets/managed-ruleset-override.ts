@@ -79,7 +79,7 @@ import { sameCategories, thresholdName } from "./overrides";
 import { MANAGED_RULES } from "../limits";
 import { notInPlan } from "../runtime/zone-plan";
 import { isSamePlace, missingAnchor, placementOf, positionOfNew, positionOnWrongSide } from "./position";
-import { defaultRef, REF_PREFIX, stackPrefixOf, unfinishedRef } from "./refs";
+import { areOfOneStack, defaultRef, REF_PREFIX, unfinishedRef } from "./refs";
 import { reconcileRule, currentRule, removeOrRestore } from "./reconcile";
 import { asDeclared } from "./skip";
 import { newlySkippedByOthers, OTHER_SKIPS, otherSkipRules, type ExplainedException } from "./skip-rules";
@@ -334,7 +334,7 @@ export const managedRulesetOverride = defineResource({
         : `${JSON.stringify(other.ref)} of this program`;
     // A later resource of this program may be about to change the rule.
     const isOfStack =
-      other === undefined && duplicate?.ref.startsWith(stackPrefixOf(args.ref) ?? " ") === true;
+      other === undefined && duplicate !== undefined && areOfOneStack(args.ref, duplicate.ref);
     const unless = isOfStack ? ", unless this update changes or deletes that rule" : "";
     if (executor !== undefined)
       ctx.say.warn(
@@ -626,10 +626,9 @@ export interface ManagedRulesetOverrideArgs {
   /**
    * The rule's position among the managed rules of the zone or account: `"first"`, `"last"`, `{ before: ref }` or `{ after: ref }`.
    * Earlier rules run first. If the other rule has no ref, use its ID. By default, a new rule is added last, but before
-   * deployments of the same stack, with default refs, whose rulesets its exceptions name. The
-   * position is applied when the rule is created and when this argument changes, but not if the other rule only got
-   * another ref. After that, a rule on the wrong side
-   * of the other rule counts as drift, but `"first"` and `"last"` aren't enforced again. Updates in place.
+   * deployments of the same stack, with default refs, whose rulesets its exceptions name. The position is applied when the
+   * rule is created and when this argument changes, but not if the other rule only got another ref. After that, a rule on
+   * the wrong side of the other rule counts as drift, but `"first"` and `"last"` aren't enforced again. Updates in place.
    */
   readonly position?: pulumi.Input<
     | LiteralUnion<"first" | "last">

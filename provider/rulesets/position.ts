@@ -2,7 +2,7 @@ import { nearest } from "../basics/nearest";
 import { scopeName, type Scope } from "../runtime/composite-id";
 import type { Position } from "./arguments";
 import { findByRef } from "./entry-point";
-import { stackPrefixOf } from "./refs";
+import { areOfOneStack } from "./refs";
 import { idsIn } from "./skip";
 import type { EntryPoint, Skip, ZoneRule } from "./wire";
 
@@ -60,11 +60,9 @@ export function positionOfNew(
   }: { readonly exceptions: readonly { readonly skip: Skip }[]; readonly managed: { readonly id: string } },
   found: EntryPoint | undefined,
 ): Position | undefined {
-  const stack = stackPrefixOf(ref);
   const named = exceptions.flatMap(({ skip }) => idsIn(skip)).filter((id) => id !== managed.id);
   const first = found?.rules.find(
-    ({ ref, deploys }) =>
-      stack !== undefined && stackPrefixOf(ref) === stack && named.includes(deploys?.rulesetId ?? ""),
+    (rule) => areOfOneStack(ref, rule.ref) && named.includes(rule.deploys?.rulesetId ?? ""),
   );
   return position ?? (first && { before: first.ref });
 }

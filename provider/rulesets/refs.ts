@@ -21,7 +21,8 @@ export function defaultRef({ project, stack, name }: Record<"project" | "stack" 
   return `${REF_PREFIX}${createHash("sha256").update(full).digest("hex").slice(0, 40)}`;
 }
 
-/** Returns the start of a default ref, which all default refs of the stack share. Undefined for any other ref. */
-export function stackPrefixOf(ref: string): string | undefined {
-  return /^edgeguard\/[^/]+\/[^/]+\//.exec(ref)?.[0];
+/** Whether both are default refs of one stack, or of the exceptions beside such rules. */
+export function areOfOneStack(one: string, other: string): boolean {
+  const [stack, itsStack] = [one, other].map((ref) => /^edgeguard\/[^/]+\/[^/]+\//.exec(ref)?.[0]);
+  return stack !== undefined && stack === itsStack;
 }

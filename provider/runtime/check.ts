@@ -146,7 +146,7 @@ function pendingInputs(
   return computedInputs.includes(ADOPTED) ? [...own, ...pendingAdoption(inputs, isNew)] : own;
 }
 
-/** Looks at the object that an update writes. */
+/** Looks at the object that an update writes, and removes the computed inputs that it rules out. */
 async function ownObject(
   { lifecycle, argKeys }: ResourceType,
   ctx: Context,

@@ -5,7 +5,17 @@ import { omit, omitAbsent, type JsonObject } from "../../provider/basics/json";
 import { HIDDEN } from "../../provider/runtime/hidden";
 import { accounts, apiPerTest, zones } from "../support/bench";
 import { Operation, rawGet, rawSend, UNKNOWN, type Recorded } from "../support/operation";
-import { created, driftIn, driftOf, planJson, read, refreshedJson, stepOf, type MadeStep } from "./plans";
+import {
+  created,
+  driftIn,
+  driftOf,
+  planJson,
+  read,
+  refreshedJson,
+  stepOf,
+  type MadeStep,
+  dangerLines,
+} from "./plans";
 
 /** Losses that only a comparison with the zone, or with the rest of the plan, shows. */
 
@@ -23,10 +33,6 @@ const JOB = {
   outputOptions: { fieldNames: ["RayID"] },
 };
 
-const dangersOf = (...steps: MadeStep[]): string[] =>
-  report(planJson(...steps), "json").dangers.map(
-    ({ kind, name, sentence }) => `${kind} ${name}: ${String(sentence)}`,
-  );
 const digestOf = (...steps: MadeStep[]): string | undefined => report(planJson(...steps), "json").digest;
 
 const previewed = async (type: string, name: string, declared: JsonObject): Promise<MadeStep> =>
@@ -78,21 +84,21 @@ describe("Page Shield settings", () => {
       outputs,
       state: { retainOnDelete: true },
     });
-    expect(dangersOf(off, gone)).toEqual([expect.stringMatching(/^unprotect new: .*is disabled/)]);
+    expect(dangerLines(off, gone)).toEqual([expect.stringMatching(/^unprotect new: .*is disabled/)]);
   });
 
   test("that the program declares anew are compared with the zone", async () => {
     const recorded = await new Operation(api).up("PageShieldSettings", shop);
     await rawSend(api, "PUT", `/zones/${shop.zoneId}/page_shield`, { use_connection_url_path: true });
     const step = await changing("PageShieldSettings", recorded, { ...shop, useConnectionUrlPath: false });
-    expect(dangersOf(step)).toEqual([expect.stringContaining("useConnectionUrlPath true → false")]);
+    expect(dangerLines(step)).toEqual([expect.stringContaining("useConnectionUrlPath true → false")]);
     const blind = await changing(
       "PageShieldSettings",
       recorded,
       { ...shop, useConnectionUrlPath: false },
       OFF,
     );
-    expect(dangersOf(blind)).toEqual([
+    expect(dangerLines(blind)).toEqual([
       UNCOMPARED,
       "unseen one: may turn off useConnectionUrlPath: the zone's settings weren't read",
     ]);
@@ -104,12 +110,12 @@ describe("Page Shield settings", () => {
     const next = await previewed("PageShieldSettings", "new", { ...shop, useConnectionUrlPath: false });
     const { inputs: old, outputs } = recorded;
     const gone = stepOf("delete", "PageShieldSettings", "gone", { old, outputs });
-    expect(dangersOf(next, gone)).toEqual([
+    expect(dangerLines(next, gone)).toEqual([
       expect.stringMatching(/^unprotect gone: .*useConnectionUrlPath true → false$/),
       "delete gone: is deleted",
     ]);
     const { inputs } = await new Operation(api, OFF).preview("PageShieldSettings", shop);
-    expect(dangersOf(created("PageShieldSettings", "new", inputs), gone)).toContain(UNREFRESHED);
+    expect(dangerLines(created("PageShieldSettings", "new", inputs), gone)).toContain(UNREFRESHED);
   });
 
   test("that someone turned on are turned off by an update of something else, or stay if they're not declared", async () => {
@@ -119,13 +125,13 @@ describe("Page Shield settings", () => {
     await rawSend(api, "PUT", `/zones/${zones.shop}/page_shield`, on);
     const change = { useReportingEndpoint: true };
     const all = await changing("PageShieldSettings", recorded, { ...off, ...change });
-    expect(dangersOf(all)).toEqual([
+    expect(dangerLines(all)).toEqual([
       expect.stringContaining("is disabled"),
       expect.stringContaining("useConnectionUrlPath true → false"),
     ]);
     const inputs = omit(recorded.inputs, ["useConnectionUrlPath"]);
     const some = await changing("PageShieldSettings", { ...recorded, inputs }, { ...shop, ...change });
-    expect(dangersOf(some)).toEqual([]);
+    expect(dangerLines(some)).toEqual([]);
   });
 });
 
@@ -169,14 +175,14 @@ describe("a managed ruleset's deployment", () => {
 
   test("that's adopted is compared by what it does, not by its arguments", async () => {
     await reorder();
-    expect(dangersOf(await previewed("ManagedRulesetOverride", "one", owasp))).toEqual(weaker);
+    expect(dangerLines(await previewed("ManagedRulesetOverride", "one", owasp))).toEqual(weaker);
   });
 
   test("is compared with what somebody changed that no argument covers", async () => {
     const recorded = await new Operation(api).up("ManagedRulesetOverride", owasp);
     await reorder();
     const drifted = await new Operation(api).refresh("ManagedRulesetOverride", recorded);
-    expect(dangersOf(await changing("ManagedRulesetOverride", drifted, owasp))).toEqual(weaker);
+    expect(dangerLines(await changing("ManagedRulesetOverride", drifted, owasp))).toEqual(weaker);
   });
 
   test("that someone made stronger is made weaker again by an update of something else", async () => {
@@ -185,7 +191,7 @@ describe("a managed ruleset's deployment", () => {
     const rule = { action: "execute", ref: "mine", expression: "true", enabled: true, action_parameters };
     await rawSend(api, "PUT", ENTRY_POINT, { rules: [rule] });
     const described = { ...owasp, action: "log", description: "new" };
-    expect(dangersOf(await changing("ManagedRulesetOverride", recorded, described))).toEqual([
+    expect(dangerLines(await changing("ManagedRulesetOverride", recorded, described))).toEqual([
       expect.stringMatching(/^unprotect one: .* protects less: .*block → log/),
     ]);
   });
@@ -207,7 +213,7 @@ describe("a managed ruleset's deployment", () => {
     await rawSend(api, "PATCH", path, { ...bad, position: { after: "" } });
     const described = { description: "new" };
     const step = await changing("ManagedRulesetOverride", recorded, { ...rule, ...described });
-    expect(dangersOf(step)).toEqual([
+    expect(dangerLines(step)).toEqual([
       expect.stringMatching(/^unprotect one: .* moves: skip rule "bad".* will apply/),
     ]);
     const first = await new Operation(api).up(
@@ -229,11 +235,11 @@ describe("a managed ruleset's deployment", () => {
     const recorded = await new Operation(api).up("ManagedRulesetOverride", owasp);
     const [theirs, ours] = ["a", "b"].map((letter) => `${letter.repeat(43)}=`);
     const logging = { ...owasp, matchedData: { publicKey: ours } };
-    expect(dangersOf(await changing("ManagedRulesetOverride", recorded, logging))).toEqual([]);
+    expect(dangerLines(await changing("ManagedRulesetOverride", recorded, logging))).toEqual([]);
     await patchFirstRule({
       action_parameters: { id: managedRulesets.owasp, matched_data: { public_key: theirs } },
     });
-    expect(dangersOf(await changing("ManagedRulesetOverride", recorded, logging))).toContainEqual(
+    expect(dangerLines(await changing("ManagedRulesetOverride", recorded, logging))).toContainEqual(
       `unprotect one: "Cloudflare OWASP Core Ruleset" logs what matched for another key, or no longer: ${theirs} → ${ours}`,
     );
   });
@@ -243,7 +249,7 @@ describe("a managed ruleset's deployment", () => {
     const matched_data = { public_key: `${"a".repeat(43)}=` };
     await patchFirstRule({ action_parameters: { id: managedRulesets.owasp, matched_data } });
     const declared = { ...owasp, matchedData: { publicKey: `${"b".repeat(43)}=` } };
-    expect(dangersOf(await changing("ManagedRulesetOverride", recorded, declared, REPLACE))).toContainEqual(
+    expect(dangerLines(await changing("ManagedRulesetOverride", recorded, declared, REPLACE))).toContainEqual(
       expect.stringMatching(/^unprotect one: .* logs what matched for another key/),
     );
   });
@@ -332,7 +338,7 @@ describe("a managed ruleset's deployment", () => {
     const key = (letter: string) => ({ ...owasp, matchedData: { publicKey: `${letter.repeat(43)}=` } });
     const recorded = await new Operation(api).up("ManagedRulesetOverride", key("a"));
     const step = await changing("ManagedRulesetOverride", recorded, key("b"));
-    expect(dangersOf(hiding("matchedData", step))).toEqual([
+    expect(dangerLines(hiding("matchedData", step))).toEqual([
       expect.stringContaining("logs what matched for another key"),
     ]);
   });
@@ -341,7 +347,7 @@ describe("a managed ruleset's deployment", () => {
     const recorded = await new Operation(api).up("ManagedRulesetOverride", owasp);
     const step = await changing("ManagedRulesetOverride", recorded, { ...owasp, enabled: false }, REPLACE);
     const kept = { ...step, oldState: { ...step.oldState, retainOnDelete: true } };
-    expect(dangersOf(kept)).toContainEqual(expect.stringMatching(/^unprotect one: .*is disabled/));
+    expect(dangerLines(kept)).toContainEqual(expect.stringMatching(/^unprotect one: .*is disabled/));
   });
 
   test("isn't accepted with another exception of a deployment that it comes after", async () => {
@@ -376,7 +382,7 @@ describe("an update of something else takes back what someone made stronger:", (
   ): Promise<string[]> {
     const recorded = await new Operation(api).up(type, declared);
     await byHand(recorded);
-    return dangersOf(await changing(type, recorded, { ...declared, ...change }));
+    return dangerLines(await changing(type, recorded, { ...declared, ...change }));
   }
 
   test.each<[string, JsonObject, JsonObject, RegExp]>([
@@ -498,7 +504,7 @@ describe("what someone changed in an object", () => {
       const recorded = await new Operation(api).up(type, args);
       await rawSend(api, "PUT", `${path}/${recorded.id.replace(/^.*\//, "")}`, edit);
       const step = await changing(type, recorded, { ...args, ...change });
-      expect(dangersOf(step)).toEqual([UNCOMPARED]);
+      expect(dangerLines(step)).toEqual([UNCOMPARED]);
       expect(report(refreshedJson(step), "json").dangers).toEqual([]);
     },
   );
@@ -509,8 +515,8 @@ describe("what someone changed in an object", () => {
     ["ManagedRulesetOverride", RULE, { description: "new" }],
   ])("%s is unseen without live checks, and nothing is if nobody changed it", async (type, args, change) => {
     const recorded = await new Operation(api).up(type, args);
-    expect(dangersOf(await changing(type, recorded, { ...args, ...change }))).toEqual([]);
-    expect(dangersOf(await changing(type, recorded, { ...args, ...change }, OFF))).toContain(UNCOMPARED);
+    expect(dangerLines(await changing(type, recorded, { ...args, ...change }))).toEqual([]);
+    expect(dangerLines(await changing(type, recorded, { ...args, ...change }, OFF))).toContain(UNCOMPARED);
   });
 
   test.each(CASES)(
@@ -522,7 +528,7 @@ describe("what someone changed in an object", () => {
       await rawSend(api, "PUT", `${path}/${id}`, edit);
       await rawSend(api, "POST", path, omit(own as JsonObject, ["id"]));
       const step = await changing(type, recorded, { ...args, ...change });
-      expect(dangersOf(step)).toEqual([UNCOMPARED]);
+      expect(dangerLines(step)).toEqual([UNCOMPARED]);
     },
   );
 
@@ -531,7 +537,7 @@ describe("what someone changed in an object", () => {
     await new Operation(api).up("PageShieldPolicy", { ...policy, expression: 'http.host eq "a"' });
     const recorded = await new Operation(api).up("PageShieldPolicy", policy);
     expect(
-      dangersOf(await changing("PageShieldPolicy", recorded, { ...policy, description: "new" })),
+      dangerLines(await changing("PageShieldPolicy", recorded, { ...policy, description: "new" })),
     ).toEqual([]);
   });
 
@@ -541,7 +547,7 @@ describe("what someone changed in an object", () => {
     const put = { ...POLICY, enabled: true, action: "allow" };
     await rawSend(api, "PUT", `/zones/${ZONE}/page_shield/policies/${recorded.id}`, put);
     const step = await changing("PageShieldPolicy", recorded, { ...policy, description: UNKNOWN });
-    expect(dangersOf(step)).toEqual([
+    expect(dangerLines(step)).toEqual([
       expect.stringMatching(
         /no longer blocks anything, only reports: allow → log; accepting .* description$/,
       ),
@@ -552,14 +558,14 @@ describe("what someone changed in an object", () => {
     const recorded = await new Operation(api).up("PageShieldPolicy", { ...POLICY, zoneId: ZONE });
     const step = await changing("PageShieldPolicy", recorded, { ...POLICY, zoneId: UNKNOWN }, OFF);
     const retained = { ...step, oldState: { ...step.oldState, retainOnDelete: true } };
-    expect(dangersOf(retained)).toContain(`${UNCOMPARED}; accepting this accepts any value of zoneId`);
+    expect(dangerLines(retained)).toContain(`${UNCOMPARED}; accepting this accepts any value of zoneId`);
   });
 
   test("is unseen if its zone is gone and the next one isn't known yet, and the preview doesn't fail", async () => {
     const recorded = await new Operation(api).up("PageShieldPolicy", { ...POLICY, zoneId: ZONE });
     api.fault({ kind: "status", status: 404, match: { path: `/zones/${ZONE}/` }, times: 9 });
     const step = await changing("PageShieldPolicy", recorded, { ...POLICY, zoneId: UNKNOWN });
-    expect(dangersOf(step)).toContainEqual(expect.stringMatching(/^unseen one: may take back/));
+    expect(dangerLines(step)).toContainEqual(expect.stringMatching(/^unseen one: may take back/));
   });
 
   test.each<[string, JsonObject]>([
@@ -579,7 +585,7 @@ describe("what someone changed in an object", () => {
     await patchFirstRule(edit);
     const refreshed = await new Operation(api).refresh("ManagedRulesetOverride", recorded);
     const off = { ...RULE, allRulesEnabled: false };
-    expect(dangersOf(await changing("ManagedRulesetOverride", refreshed, off))).toContainEqual(
+    expect(dangerLines(await changing("ManagedRulesetOverride", refreshed, off))).toContainEqual(
       expect.stringMatching(/^unprotect one: .* protects less: \d+ rules block → off/),
     );
   });
@@ -587,7 +593,7 @@ describe("what someone changed in an object", () => {
   test("of a rule isn't known while an argument isn't: only live checks compare each override", async () => {
     const recorded = await new Operation(api).up("ManagedRulesetOverride", RULE);
     const step = await changing("ManagedRulesetOverride", recorded, { ...RULE, description: UNKNOWN });
-    expect(dangersOf(step)).toEqual([`${UNCOMPARED}; accepting this accepts any value of description`]);
+    expect(dangerLines(step)).toEqual([`${UNCOMPARED}; accepting this accepts any value of description`]);
   });
 
   test("in options that the program declares for the first time is a danger if it gets lost", async () => {
@@ -596,10 +602,10 @@ describe("what someone changed in an object", () => {
     const output_options = { field_names: ["RayID"], "CVE-2021-44228": true };
     await rawSend(api, "PUT", `/zones/${ZONE}/logpush/jobs/${recorded.id}`, { output_options });
     const outputOptions = { timestampFormat: "rfc3339" };
-    expect(dangersOf(await changing("LogpushJob", recorded, { ...job, outputOptions }))).toContainEqual(
+    expect(dangerLines(await changing("LogpushJob", recorded, { ...job, outputOptions }))).toContainEqual(
       expect.stringMatching(/CVE-2021-44228/),
     );
-    expect(dangersOf(await changing("LogpushJob", recorded, { ...job, frequency: "low" }))).toEqual([]);
+    expect(dangerLines(await changing("LogpushJob", recorded, { ...job, frequency: "low" }))).toEqual([]);
   });
 
   test("in fields that the program declares for the first time is a danger if one gets lost", async () => {
@@ -609,7 +615,7 @@ describe("what someone changed in an object", () => {
     const output_options = { field_names: ["ClientIP", "RayID"] };
     await rawSend(api, "PUT", path, { output_options });
     const fields = async (...fieldNames: string[]): Promise<string[]> =>
-      dangersOf(await changing("LogpushJob", recorded, { ...job, outputOptions: { fieldNames } }));
+      dangerLines(await changing("LogpushJob", recorded, { ...job, outputOptions: { fieldNames } }));
     expect(await fields("ClientIP", "RayID")).toEqual([]);
     expect(await fields("RayID")).toEqual([
       "unprotect one: a field is no longer logged: ClientIP (2 → 1 field)",
@@ -630,7 +636,7 @@ describe("what someone changed in an object", () => {
     const change = { ...TRANSFORMER, description: "new" };
     await expect(changing("LogpushTransformer", recorded, change)).rejects.toThrow(/Logs Write/);
     const moved = { ...change, accountId: UNKNOWN };
-    expect(dangersOf(await changing("LogpushTransformer", recorded, moved))).toContainEqual(
+    expect(dangerLines(await changing("LogpushTransformer", recorded, moved))).toContainEqual(
       expect.stringMatching(/^unseen one: may take back/),
     );
   });
@@ -640,32 +646,32 @@ describe("what someone changed in an object", () => {
     const recorded = await new Operation(api).up("LogpushJob", job);
     api.fault({ kind: "status", status: 403, match: { method: "GET", path: "/logpush/jobs$" }, times: 9 });
     const step = await changing("LogpushJob", recorded, { ...job, maxUploadIntervalSeconds: 60 });
-    expect(dangersOf(step)).toEqual([UNCOMPARED]);
+    expect(dangerLines(step)).toEqual([UNCOMPARED]);
   });
 
   test("that's deleted or replaced is unseen, unless the plan is refreshed or the object stays", async () => {
     const off = { ...POLICY, zoneId: ZONE, enabled: false };
     const { inputs: old, outputs } = await new Operation(api).up("PageShieldPolicy", off);
     const gone = stepOf("delete", "PageShieldPolicy", "gone", { old, outputs });
-    expect(dangersOf(gone)).toEqual([UNREFRESHED, "delete gone: is deleted"]);
+    expect(dangerLines(gone)).toEqual([UNREFRESHED, "delete gone: is deleted"]);
     expect(report(refreshedJson(gone), "json").dangers.map(({ kind }) => kind)).toEqual(["delete"]);
     const moved = stepOf("replace", "PageShieldPolicy", "gone", { old, outputs, new: old });
-    expect(dangersOf(moved)).toContain(UNREFRESHED);
+    expect(dangerLines(moved)).toContain(UNREFRESHED);
     const kept = stepOf("delete", "PageShieldPolicy", "gone", {
       old,
       outputs,
       state: { retainOnDelete: true },
     });
-    expect(dangersOf(kept)).toEqual([]);
+    expect(dangerLines(kept)).toEqual([]);
     const inPlace = stepOf("replace", "PageShieldPolicy", "gone", {
       old,
       outputs,
       new: old,
       state: { retainOnDelete: true },
     });
-    expect(dangersOf(inPlace)).toContain(UNREFRESHED);
+    expect(dangerLines(inPlace)).toContain(UNREFRESHED);
     const settings = { zoneId: ZONE, enabled: false, onDestroy: "keep" };
-    expect(dangersOf(stepOf("delete", "PageShieldSettings", "gone", { old: settings }))).toEqual([
+    expect(dangerLines(stepOf("delete", "PageShieldSettings", "gone", { old: settings }))).toEqual([
       "delete gone: is deleted",
     ]);
   });
@@ -681,7 +687,7 @@ test("a policy whose `enabled` is secret may no longer report", async () => {
   };
   const recorded = await new Operation(api).up("PageShieldPolicy", policy);
   const step = await changing("PageShieldPolicy", recorded, { ...policy, enabled: false });
-  expect(dangersOf(hiding("enabled", step))).toEqual([
+  expect(dangerLines(hiding("enabled", step))).toEqual([
     expect.stringMatching(/^unprotect one: .*no longer reports/),
   ]);
 });
@@ -693,7 +699,7 @@ test("a migration to a target that the plan hides, or that isn't known yet, can'
   const hidden = hiding("target", await previewed("WafMigration", "one", migration));
   const unknown = await previewed("WafMigration", "one", { ...migration, target: UNKNOWN });
   for (const step of [hidden, unknown])
-    expect(dangersOf(step)).toEqual([expect.stringMatching(/^irreversible one: .*can't undo it/)]);
+    expect(dangerLines(step)).toEqual([expect.stringMatching(/^irreversible one: .*can't undo it/)]);
 });
 
 test.each<[string, JsonObject]>([
@@ -705,15 +711,15 @@ test.each<[string, JsonObject]>([
     const { inputs, outputs } = await new Operation(api).up(type, { ...declared, zoneId: ZONE });
     const gone = stepOf("delete", type, "gone", { old: inputs, outputs });
     const left = stepOf("same", type, "left", { old: inputs, outputs, new: inputs });
-    expect(dangersOf(gone, left)).toEqual([UNREFRESHED, "delete gone: is deleted"]);
+    expect(dangerLines(gone, left)).toEqual([UNREFRESHED, "delete gone: is deleted"]);
     const lost = expect.stringMatching(/^unprotect gone: /) as string;
-    expect(dangersOf(hiding("zoneId", gone), hiding("zoneId", left))).toEqual([
+    expect(dangerLines(hiding("zoneId", gone), hiding("zoneId", left))).toEqual([
       lost,
       UNREFRESHED,
       "delete gone: is deleted",
     ]);
     const moved = stepOf("replace", type, "gone", { old: inputs, outputs, new: inputs });
-    expect(dangersOf(hiding("zoneId", moved))).toEqual([lost, UNREFRESHED, "replace gone: is replaced"]);
+    expect(dangerLines(hiding("zoneId", moved))).toEqual([lost, UNREFRESHED, "replace gone: is replaced"]);
   },
 );
 
@@ -730,7 +736,7 @@ test("a place that another package's resource gives may be another one once that
     propertyDependencies: { zoneId: [source.urn] },
   });
   const both = { ...step, oldState: from(step.oldState), newState: from(step.newState) };
-  const [first] = dangersOf({ ...source, oldState: { custom: true } }, both);
+  const [first] = dangerLines({ ...source, oldState: { custom: true } }, both);
   expect(first).toMatch(/^unprotect one: policy p no longer reports/);
 });
 
@@ -742,8 +748,8 @@ test("an adopted rule may get weaker when a destroy restores it, if the plan hid
   const program = { zoneId: ZONE, accountId: ACCOUNT, ref: "mine", ruleset, adopt: "takeOver" };
   const { inputs: old, outputs } = await new Operation(api).up("ManagedRulesetOverride", program);
   const gone = stepOf("delete", "ManagedRulesetOverride", "one", { old, outputs });
-  expect(dangersOf(gone)).toContainEqual(expect.stringMatching(/ is disabled/));
-  expect(dangersOf(hiding("previous", gone, "outputs"))).toContainEqual(
+  expect(dangerLines(gone)).toContainEqual(expect.stringMatching(/ is disabled/));
+  expect(dangerLines(hiding("previous", gone, "outputs"))).toContainEqual(
     expect.stringMatching(/ may be disabled/),
   );
 });
@@ -752,7 +758,7 @@ test("what an update takes back after an interrupted one isn't known", async () 
   const recorded = await new Operation(api).up("PageShieldPolicy", { ...POLICY, zoneId: ZONE });
   const step = await changing("PageShieldPolicy", recorded, { ...POLICY, zoneId: ZONE });
   const unfinished = { ...step, oldState: { ...step.oldState, initErrors: ["interrupted"] } };
-  expect(dangersOf(unfinished)).toEqual([expect.stringMatching(/^unseen one: may take back/)]);
+  expect(dangerLines(unfinished)).toEqual([expect.stringMatching(/^unseen one: may take back/)]);
 });
 
 test.each<[string, JsonObject, JsonObject]>([
@@ -789,7 +795,7 @@ describe("a job that pushes to Datadog", () => {
     const { inputs: old, outputs } = await new Operation(api).up("LogpushJob", job("a"));
     const { inputs } = await new Operation(api).preview("LogpushJob", { ...job("b"), adopt: "takeOver" });
     const step = stepOf("replace", "LogpushJob", "one", { old, outputs, new: inputs });
-    expect(dangersOf(hiding("destinationConf", step))).toContainEqual(
+    expect(dangerLines(hiding("destinationConf", step))).toContainEqual(
       expect.stringMatching(/may go to another recipient.*accepts any value of destinationConf$/),
     );
   });
@@ -797,7 +803,7 @@ describe("a job that pushes to Datadog", () => {
   test("may have pushed to someone else before it's adopted, if Cloudflare masks its key", async () => {
     await new Operation(masking).up("LogpushJob", job("a"));
     const { inputs } = await new Operation(masking).preview("LogpushJob", job("b"));
-    expect(dangersOf(hiding("destinationConf", created("LogpushJob", "one", inputs)))).toEqual([
+    expect(dangerLines(hiding("destinationConf", created("LogpushJob", "one", inputs)))).toEqual([
       expect.stringContaining("perhaps with another credential or tenant"),
     ]);
   });
@@ -812,7 +818,7 @@ test("no message names the sources of a secret policy that it newly blocks", asy
   const { inputs } = await operation.preview("PageShieldPolicy", next, recorded);
   expect(JSON.stringify([operation.said, operation.warned, inputs["impact"]])).not.toContain("canary");
   const step = stepOf("update", "PageShieldPolicy", "one", { old: recorded.inputs, new: inputs });
-  expect(dangersOf(hiding("value", step))).toContainEqual(expect.stringContaining("some directives"));
+  expect(dangerLines(hiding("value", step))).toContainEqual(expect.stringContaining("some directives"));
 });
 
 test("a policy that someone set to log blocks anew, also if the program changes something else", async () => {
@@ -822,14 +828,14 @@ test("a policy that someone set to log blocks anew, also if the program changes 
   const byHand = { description, expression, value, action: "log", enabled: true };
   await rawSend(api, "PUT", `/zones/${zones.shop}/page_shield/policies/${recorded.id}`, byHand);
   const step = await changing("PageShieldPolicy", recorded, { ...policy, description: "new" });
-  expect(dangersOf(step)).toContainEqual(expect.stringMatching(/^blocks one: would newly block \d+/));
+  expect(dangerLines(step)).toContainEqual(expect.stringMatching(/^blocks one: would newly block \d+/));
 });
 
 test("a resource that only gets another option of the engine loses nothing, even if the plan hides its value", async () => {
   const policy = { ...POLICY, zoneId: ZONE, [HIDDEN.secrets]: ["value"] };
   const recorded = await new Operation(api).up("PageShieldPolicy", policy);
   const step = await changing("PageShieldPolicy", recorded, policy, { op: "same" });
-  expect(dangersOf(hiding("value", step))).toEqual([]);
+  expect(dangerLines(hiding("value", step))).toEqual([]);
 });
 
 test("accepting that entries move to another namespace covers only the keys that they lose there", async () => {
@@ -912,7 +918,7 @@ test("a new deployment's exception for one that runs already weakens that one", 
     ruleset: { id: managedRulesets.managed },
     exceptions: [{ expression: "ssl", skip: { rulesets: ["this", managedRulesets.owasp] } }],
   });
-  expect(dangersOf(step)).toEqual([expect.stringMatching(/^unprotect new: .*gets an exception/)]);
+  expect(dangerLines(step)).toEqual([expect.stringMatching(/^unprotect new: .*gets an exception/)]);
 });
 
 test("declaring the destination that someone already gave a job changes none, but its credential counts", async () => {
@@ -923,7 +929,7 @@ test("declaring the destination that someone already gave a job changes none, bu
   const dangers = async (existing: string, declared: string): Promise<string[]> => {
     await rawSend(api, "PUT", path, { destination_conf: existing });
     const step = await changing("LogpushJob", recorded, { ...job, destinationConf: declared });
-    return dangersOf(hiding("destinationConf", step));
+    return dangerLines(hiding("destinationConf", step));
   };
   expect(await dangers(there, there)).toEqual([]);
   expect(await dangers(there, `${there}?header_DD-API-KEY=0123456789abcdef0123456789abcdef`)).toEqual([

@@ -1,16 +1,20 @@
 import { startLocalApi } from "edgeguard-local";
-import { report, type DangerKind } from "../../provider/report";
+import { report } from "../../provider/report";
 import { Operation, rawSend, UNKNOWN } from "../support/operation";
-import { diagnostic, found, list, many, refreshedJson, stepOf, type MadeStep, created } from "./plans";
+import {
+  diagnostic,
+  found,
+  list,
+  many,
+  refreshedJson,
+  stepOf,
+  type MadeStep,
+  created,
+  dangersOf,
+  sentencesOf,
+} from "./plans";
 
 /** What counts as a danger of namespaces and keys, and what doesn't. */
-
-const dangersOf = (...steps: MadeStep[]): string[] =>
-  report(refreshedJson(...steps), "json").dangers.map(({ kind, name }) => `${kind} ${name}`);
-const sentences = (kind: DangerKind, ...steps: MadeStep[]): string[] =>
-  report(refreshedJson(...steps), "json")
-    .dangers.filter((danger) => danger.kind === kind)
-    .map(({ sentence }) => sentence.toString());
 
 describe("the report on a namespace", () => {
   const data = { accountId: "a", title: "catalog" };
@@ -156,8 +160,8 @@ describe("the report on KV entries", () => {
           ...found({ removed: list(...many(4)), emptied: list(...many(emptied)) }),
         },
       });
-    expect(sentences("removes", step(5))).toEqual([]);
-    expect(sentences("removes", step(12))).toEqual([
+    expect(sentencesOf("removes", step(5))).toEqual([]);
+    expect(sentencesOf("removes", step(12))).toEqual([
       "12 of 20 keys that it wrote lose their values",
       "4 of 20 keys that it wrote are deleted",
     ]);
@@ -277,7 +281,7 @@ describe("the report on KV entries", () => {
         }
         const { inputs } = await new Operation(api).preview("KvEntries", { ...args, ...after }, recorded);
         const { inputs: old, outputs } = recorded;
-        return sentences("removes", stepOf("update", "KvEntries", "own", { old, outputs, new: inputs }));
+        return sentencesOf("removes", stepOf("update", "KvEntries", "own", { old, outputs, new: inputs }));
       } finally {
         await api.close();
       }

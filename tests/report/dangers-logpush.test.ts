@@ -1,18 +1,11 @@
-import { report, type DangerKind } from "../../provider/report";
+import { report } from "../../provider/report";
 import { UNKNOWN } from "../support/operation";
-import { found, refreshedJson, stepOf, type MadeStep, kept } from "./plans";
+import { found, refreshedJson, stepOf, kept, dangersOf, sentencesOf } from "./plans";
 
 /** What counts as a danger of Logpush jobs, and what doesn't. */
 
 const ZONE = "5a0c1e7f3b2d4968a7e1c0f2d3b4a501";
 const OTHER = "5a0c1e7f3b2d4968a7e1c0f2d3b4a502";
-
-const dangersOf = (...steps: MadeStep[]): string[] =>
-  report(refreshedJson(...steps), "json").dangers.map(({ kind, name }) => `${kind} ${name}`);
-const sentences = (kind: DangerKind, ...steps: MadeStep[]): string[] =>
-  report(refreshedJson(...steps), "json")
-    .dangers.filter((danger) => danger.kind === kind)
-    .map(({ sentence }) => sentence.toString());
 
 describe("the section on a Logpush job", () => {
   const filter = (...groups: string[][]): string =>
@@ -66,7 +59,7 @@ describe("a deleted Logpush job", () => {
     gone: Record<string, unknown> = job(),
     op = "same",
   ): string[] =>
-    sentences(
+    sentencesOf(
       "unprotect",
       stepOf("delete", "LogpushJob", "gone", { old: gone }),
       ...(other === undefined ? [] : [stepOf(op, "LogpushJob", "other", { old: other, new: other })]),
@@ -134,7 +127,7 @@ describe("a deleted Logpush job", () => {
     });
     const alike = job({ destinationShown: "s3://logs/http?region=eu-west-1", name: "else" });
     const other = kept("LogpushJob", "else", alike);
-    expect(sentences("unprotect", lines, other)).toEqual([LOST]);
+    expect(sentencesOf("unprotect", lines, other)).toEqual([LOST]);
   });
 });
 
@@ -147,7 +140,7 @@ describe("a Logpush job's destination", () => {
     ...members,
   });
   const change = (was: Record<string, unknown>, is: Record<string, unknown>): string[] =>
-    sentences("unprotect", stepOf("update", "LogpushJob", "j", { old: was, new: { ...is, ...found({}) } }));
+    sentencesOf("unprotect", stepOf("update", "LogpushJob", "j", { old: was, new: { ...is, ...found({}) } }));
   const HERE = "r2://logs?account-id=1";
 
   const ELSEWHERE = `log lines go to another destination: ${HERE}`;
@@ -210,7 +203,7 @@ test("a job makes up for a deleted one only if the program declares the fields o
     ...more,
   });
   const lost = (more: object): number =>
-    sentences(
+    sentencesOf(
       "unprotect",
       stepOf("delete", "LogpushJob", "twin", { old: job(more) }),
       kept("LogpushJob", "own", job(more)),

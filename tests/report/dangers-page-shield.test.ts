@@ -1,18 +1,21 @@
-import { report, type DangerKind } from "../../provider/report";
+import { report } from "../../provider/report";
 import { UNKNOWN } from "../support/operation";
-import { found, planJson, refreshedJson, stepOf, type MadeStep, created, wouldBlock } from "./plans";
+import {
+  found,
+  planJson,
+  refreshedJson,
+  stepOf,
+  type MadeStep,
+  created,
+  wouldBlock,
+  dangersOf,
+  sentencesOf,
+} from "./plans";
 
 /** What counts as a danger of Page Shield's settings and policies, and what doesn't. */
 
 const ZONE = "5a0c1e7f3b2d4968a7e1c0f2d3b4a501";
 const OTHER = "5a0c1e7f3b2d4968a7e1c0f2d3b4a502";
-
-const dangersOf = (...steps: MadeStep[]): string[] =>
-  report(refreshedJson(...steps), "json").dangers.map(({ kind, name }) => `${kind} ${name}`);
-const sentences = (kind: DangerKind, ...steps: MadeStep[]): string[] =>
-  report(refreshedJson(...steps), "json")
-    .dangers.filter((danger) => danger.kind === kind)
-    .map(({ sentence }) => sentence.toString());
 
 describe("dangers of renaming a Page Shield resource:", () => {
   const policy = {
@@ -238,7 +241,7 @@ test("names the directive that applied before, if a policy falls back to another
     old: { ...policy, value: "script-src 'self'; img-src *" },
     new: { ...policy, value: "default-src 'self' cdn.example; img-src *" },
   });
-  expect(sentences("unprotect", change)).toEqual([
+  expect(sentencesOf("unprotect", change)).toEqual([
     `policy www newly allows cdn.example in default-src: "script-src 'self'" → "default-src 'self' cdn.example"`,
   ]);
 });

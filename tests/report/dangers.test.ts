@@ -1,20 +1,25 @@
 import { startLocalApi } from "edgeguard-local";
 import { assessmentIn } from "../../provider/migration/assessment";
-import { report, type DangerKind } from "../../provider/report";
+import { report } from "../../provider/report";
 import { Operation, UNKNOWN } from "../support/operation";
-import { driftOf, found, list, planJson, refreshedJson, stepOf, type MadeStep, created, kept } from "./plans";
+import {
+  driftOf,
+  found,
+  list,
+  planJson,
+  refreshedJson,
+  stepOf,
+  type MadeStep,
+  created,
+  kept,
+  dangersOf,
+  sentencesOf,
+} from "./plans";
 
 /** What counts as a danger, and what doesn't. */
 
 const ZONE = "5a0c1e7f3b2d4968a7e1c0f2d3b4a501";
 const OTHER = "5a0c1e7f3b2d4968a7e1c0f2d3b4a502";
-
-const dangersOf = (...steps: MadeStep[]): string[] =>
-  report(refreshedJson(...steps), "json").dangers.map(({ kind, name }) => `${kind} ${name}`);
-const sentences = (kind: DangerKind, ...steps: MadeStep[]): string[] =>
-  report(refreshedJson(...steps), "json")
-    .dangers.filter((danger) => danger.kind === kind)
-    .map(({ sentence }) => sentence.toString());
 
 describe("an update to a place that only the update knows", () => {
   const PLACES: Readonly<Record<string, Record<string, unknown>>> = {
@@ -57,7 +62,7 @@ describe("an update to a place that only the update knows", () => {
       ...step,
       newState: { ...step.newState, inputs: { ...PLACES["KvEntries"], namespaceId: UNKNOWN, ...changes } },
     };
-    expect(sentences("removes", SOURCE, next)).toEqual(["all 40 keys that it wrote may be deleted"]);
+    expect(sentencesOf("removes", SOURCE, next)).toEqual(["all 40 keys that it wrote may be deleted"]);
     expect(report(refreshedJson(SOURCE, next), "markdown").text).toContain("<b>it</b>: 40 keys");
   });
 });
@@ -196,20 +201,20 @@ describe("reports that a managed ruleset stops acting:", () => {
       ],
     ],
   ])("%s", (_, expected, steps) => {
-    expect(sentences("unprotect", ...steps)).toEqual(expected);
+    expect(sentencesOf("unprotect", ...steps)).toEqual(expected);
   });
 
   test("shows neither an unknown tag nor a paranoia level that rises as a loss", () => {
     const old = { ...rule, owasp: { paranoiaLevel: 1, scoreThreshold: 25 } };
     const update = (change: object): MadeStep =>
       stepOf("update", "ManagedRulesetOverride", "one", { old, new: { ...old, ...change } });
-    expect(sentences("unprotect", update({ categories: [{ tag: UNKNOWN, action: "log" }] }))).toEqual([
+    expect(sentencesOf("unprotect", update({ categories: [{ tag: UNKNOWN, action: "log" }] }))).toEqual([
       "OWASP protects less: overrides that the plan doesn't show; accepting this accepts any value of categories",
     ]);
-    expect(sentences("unprotect", update({ owasp: UNKNOWN }))).toEqual([
+    expect(sentencesOf("unprotect", update({ owasp: UNKNOWN }))).toEqual([
       "OWASP protects less: overrides that the plan doesn't show, paranoia level 1 → known after apply; accepting this accepts any value of owasp",
     ]);
-    expect(sentences("unprotect", update({ owasp: { paranoiaLevel: 2, scoreThreshold: 60 } }))).toEqual([
+    expect(sentencesOf("unprotect", update({ owasp: { paranoiaLevel: 2, scoreThreshold: 60 } }))).toEqual([
       "OWASP protects less: rule that compares the score score threshold 25 (high) → 60 (low)",
     ]);
   });
@@ -253,10 +258,10 @@ describe("reports that a managed ruleset stops acting:", () => {
         },
       },
     });
-    expect(sentences("unprotect", adopting)).toEqual([
+    expect(sentencesOf("unprotect", adopting)).toEqual([
       expect.stringContaining("score threshold the ruleset's default → 60 (low)"),
     ]);
-    expect(sentences("unprotect", restoring)).toEqual([
+    expect(sentencesOf("unprotect", restoring)).toEqual([
       expect.stringContaining("rule last score threshold 60 (low) → the ruleset's default"),
     ]);
   });
@@ -270,7 +275,7 @@ describe("reports that a managed ruleset stops acting:", () => {
         new: { ...rule, exceptions: [one] },
       });
     for (const one of [exception, whole])
-      expect(sentences("unprotect", update(one))).toContain(
+      expect(sentencesOf("unprotect", update(one))).toContain(
         `OWASP gets an exception: ${one.expression} skips "this ruleset"`,
       );
     const known = (enabled: object) => ({
@@ -285,7 +290,7 @@ describe("reports that a managed ruleset stops acting:", () => {
   test("says from what to what an exception is widened", () => {
     const one = { expression: 'http.host eq "a.example"', skip: "this" };
     const lost = (...exceptions: object[]): string[] =>
-      sentences(
+      sentencesOf(
         "unprotect",
         stepOf("update", "ManagedRulesetOverride", "one", {
           old: { ...rule, exceptions: [one] },
@@ -311,7 +316,7 @@ describe("reports that a managed ruleset stops acting:", () => {
       skip: "this",
     });
     const lost = (next: object): string[] =>
-      sentences(
+      sentencesOf(
         "unprotect",
         stepOf("update", "ManagedRulesetOverride", "one", {
           old: { ...rule, exceptions: [one("a"), one("b")] },

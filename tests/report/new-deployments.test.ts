@@ -1,9 +1,9 @@
 import { managedRulesets } from "edgeguard-local";
-import { report } from "../../provider/report";
+
 import type { JsonObject } from "../../provider/basics/json";
 import { accounts, apiPerTest, zones } from "../support/bench";
 import { Operation, rawGet, rawSend, UNKNOWN } from "../support/operation";
-import { created, deleted, planJson, stepOf, type MadeStep } from "./plans";
+import { created, deleted, stepOf, type MadeStep, dangerLines } from "./plans";
 
 /** What the exceptions of a new deployment weaken, wherever the update puts it. */
 
@@ -29,10 +29,6 @@ const owasp = (more: JsonObject = {}): JsonObject => ({
   ruleset: { id: managedRulesets.owasp },
   ...more,
 });
-const dangersOf = (...steps: MadeStep[]): string[] =>
-  report(planJson(...steps), "json").dangers.map(
-    ({ kind, name, sentence }) => `${kind} ${name}: ${sentence.toString()}`,
-  );
 const preview = async (declared: JsonObject): Promise<MadeStep> =>
   created(TYPE, "managed", (await new Operation(api).preview(TYPE, declared)).inputs);
 const refs = async (): Promise<string[]> => {
@@ -47,7 +43,7 @@ test.each(["edgeguard/site/dev/owasp", "owasp"])(
     const { inputs } = await new Operation(api).preview(TYPE, owasp(), recorded);
     const { inputs: old, outputs, id } = recorded;
     const renamed = stepOf("update", TYPE, "owasp", { old, outputs, new: inputs, state: { id } });
-    const dangers = dangersOf(renamed, await preview(managed()));
+    const dangers = dangerLines(renamed, await preview(managed()));
     const operation = new Operation(api);
     await operation.up(TYPE, owasp(), recorded);
     await operation.up(TYPE, managed());
@@ -61,7 +57,7 @@ test("a deployment from the dashboard may come to run behind two new ones", asyn
   const dash = { action: "execute", expression: "true", ref: "dash", action_parameters };
   await rawSend(api, "PUT", ENTRY_POINT, { rules: [dash] });
   const first = owasp({ position: "first", expression: 'http.host eq "a"' });
-  const dangers = dangersOf(await preview(managed()));
+  const dangers = dangerLines(await preview(managed()));
   const operation = new Operation(api);
   await operation.up(TYPE, first);
   await operation.up(TYPE, managed());
@@ -79,7 +75,7 @@ test("a deployment that's deleted and created again comes to run before those th
   const state = { id: `${ZONE}/${String(outputs["ruleId"])}` };
   const step = stepOf("replace", TYPE, "managed", { old, outputs, new: inputs, state });
   const gone = { ...deleted(TYPE, "managed", old, outputs), op: "delete-replaced" };
-  const dangers = dangersOf(gone, step, { ...step, op: "create-replacement" });
+  const dangers = dangerLines(gone, step, { ...step, op: "create-replacement" });
   await new Operation(api).destroy(TYPE, late);
   await new Operation(api).up(TYPE, managed());
   expect((await refs()).at(-1)).toBe("owasp");
@@ -92,7 +88,7 @@ test("every exception of a new deployment counts if one of them puts it first, a
   await new Operation(api).up(TYPE, owasp());
   const named = { expression: "ssl", skip: { rulesets: ["this", managedRulesets.owasp] } };
   const exceptions = [{ expression: 'http.host eq "x"', skip: "all" }, named];
-  expect(dangersOf(await preview(managed({ exceptions, description: UNKNOWN })))).toEqual([
+  expect(dangerLines(await preview(managed({ exceptions, description: UNKNOWN })))).toEqual([
     expect.stringContaining("all managed rules after it"),
     expect.stringMatching(GETS_EXCEPTION),
   ]);
@@ -101,5 +97,5 @@ test("every exception of a new deployment counts if one of them puts it first, a
 test("exceptions of a new deployment for its own rules weaken nothing, although the zone isn't known yet", async () => {
   const skip = { rules: { this: ["00000000000000000000000000000001"] } };
   const exceptions = [{ expression: "ssl", skip }];
-  expect(dangersOf(await preview(managed({ zoneId: UNKNOWN, exceptions })))).toEqual([]);
+  expect(dangerLines(await preview(managed({ zoneId: UNKNOWN, exceptions })))).toEqual([]);
 });

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { SEEN as KV } from "../../provider/kv/impact";
 import { SEEN as PAGE_SHIELD, type WouldBlock } from "../../provider/page-shield/impact";
-import { reportDrift } from "../../provider/report/index";
+import { report, reportDrift, type DangerKind } from "../../provider/report/index";
 import { SEEN as LOGPUSH } from "../../provider/logpush/impact";
 import { SEEN as RULESETS } from "../../provider/rulesets/impact";
 import { LISTED, type Listed } from "../../provider/runtime/impact";
@@ -135,6 +135,22 @@ export const diagnostic = (message: string, severity = "info"): JsonObject => ({
   message: `${message}\n\n`,
   severity,
 });
+
+/** The dangers of steps after a refresh that found everything as recorded, by kind and name. */
+export const dangersOf = (...steps: readonly MadeStep[]): string[] =>
+  report(refreshedJson(...steps), "json").dangers.map(({ kind, name }) => `${kind} ${name}`);
+
+/** The sentences of their dangers of one kind. */
+export const sentencesOf = (kind: DangerKind, ...steps: readonly MadeStep[]): string[] =>
+  report(refreshedJson(...steps), "json")
+    .dangers.filter((danger) => danger.kind === kind)
+    .map(({ sentence }) => sentence.toString());
+
+/** All dangers of steps without a refresh, in full. */
+export const dangerLines = (...steps: readonly MadeStep[]): string[] =>
+  report(planJson(...steps), "json").dangers.map(
+    ({ kind, name, sentence }) => `${kind} ${name}: ${sentence.toString()}`,
+  );
 
 /** Shuffles in an order that depends only on the seed. */
 export function shuffled<T>(items: readonly T[], seed: number): T[] {
