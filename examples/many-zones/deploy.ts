@@ -4,7 +4,7 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import Table from "cli-table3";
 import { z } from "zod";
-import { automation, command, start } from "./engines";
+import { command, start } from "./engines";
 import { fanOut, type Finished } from "./fan-out";
 import { readZones, type Zone } from "./zones-file";
 
@@ -19,7 +19,7 @@ Options:
   --zones <file>        the zones (default: zones.json beside this script)
   --only <stack>        only this stack; repeatable
   --parallel <count>    zones at a time (default: 4)
-  --engine <command>    a command with the Pulumi CLI's arguments, such as "npx edgeguard-local", instead of the Automation API
+  --engine <command>    a command with the Pulumi CLI's arguments, such as "npx edgeguard-local" (default: pulumi)
   --report <file>       where preview writes its report (default: report.md)
   --fail-on <kinds>     dangers that make preview fail, see \`edgeguard report --help\`; up then plans all zones first, and
                         deploys none if one fails or has such a danger
@@ -44,7 +44,7 @@ async function main(): Promise<number> {
   if (!Number.isInteger(parallel) || parallel < 1)
     throw new Error(`--parallel ${values.parallel} is not a whole number of 1 or more`);
   const zones = chosen(readZones(values.zones), values);
-  const engine = values.engine === undefined ? automation : command(values.engine.split(" "));
+  const engine = command(values.engine.split(" "));
   const each = (doing: string, work: (zone: Zone) => Promise<string>): Promise<Finished<Zone>[]> =>
     fanOut(zones, parallel, (zone) => {
       console.error(`${zone.stack}: ${doing}`);
@@ -67,7 +67,7 @@ function optionsIn(args: string[]) {
       zones: { type: "string", default: path.join(__dirname, "zones.json") },
       only: { type: "string", multiple: true },
       parallel: { type: "string", default: "4" },
-      engine: { type: "string" },
+      engine: { type: "string", default: "pulumi" },
       report: { type: "string", default: "report.md" },
       "fail-on": { type: "string" },
       accept: { type: "string", multiple: true },

@@ -1,5 +1,4 @@
 import { execFile } from "node:child_process";
-import { LocalWorkspace, type Stack } from "@pulumi/pulumi/automation";
 import type { Zone } from "./zones-file";
 
 /** Plans and deploys one zone. Throws the reason in one line. */
@@ -12,51 +11,24 @@ export interface Engine {
 
 const PLAN = ["preview", "--json", "--show-sames", "--show-replacement-steps"];
 
-/** Uses the Automation API, which needs the Pulumi CLI. */
-export const automation: Engine = {
-  async up(zone) {
-    const printed: string[] = [];
-    try {
-      await (await stackOf(zone)).up({ onOutput: (text) => printed.push(text), color: "never" });
-      return countsIn(printed.join(""));
-    } catch (error) {
-      throw new Error(reasonIn(printed.join("") || String(error)));
-    }
-  },
-  async plan(zone) {
-    await stackOf(zone);
-    return planned(await run(["pulumi"], zone.stack, PLAN));
-  },
-};
-
-/** Runs any command that takes the CLI's arguments, such as `edgeguard-local`. */
+/** Runs `pulumi`, or any command that takes its arguments, such as `edgeguard-local`. */
 export function command(words: readonly string[]): Engine {
   const prepare = async ({ stack, zoneId }: Zone): Promise<void> => {
-    await ok(run(words, stack, ["stack", "select", stack, "--create"]));
-    await ok(run(words, stack, ["config", "set", "zoneId", zoneId]));
+    await ok(run(words, ["stack", "select", stack, "--create"]));
+    await ok(run(words, ["config", "set", "zoneId", zoneId, "--stack", stack]));
   };
   return {
     async up(zone) {
       await prepare(zone);
-      return countsIn((await ok(run(words, zone.stack, ["up", "--yes", "--skip-preview"]))).stdout);
+      return countsIn(
+        (await ok(run(words, ["up", "--yes", "--skip-preview", "--stack", zone.stack]))).stdout,
+      );
     },
     async plan(zone) {
       await prepare(zone);
-      return planned(await run(words, zone.stack, PLAN));
+      return planned(await run(words, [...PLAN, "--stack", zone.stack]));
     },
   };
-}
-
-async function stackOf({ stack: stackName, zoneId }: Zone): Promise<Stack> {
-  try {
-    const stack = await LocalWorkspace.createOrSelectStack({ stackName, workDir: __dirname });
-    await stack.setConfig("zoneId", { value: zoneId });
-    return stack;
-  } catch (error) {
-    if (String(error).includes("pulumi ENOENT"))
-      throw new Error('no pulumi on PATH. Install the Pulumi CLI, or pass --engine "<command>"');
-    throw new Error(reasonIn(String(error)));
-  }
 }
 
 export interface Ended {
@@ -65,12 +37,8 @@ export interface Ended {
   readonly stderr: string;
 }
 
-function run(
-  [file = "", ...before]: readonly string[],
-  stack: string,
-  args: readonly string[],
-): Promise<Ended> {
-  return start(file, [...before, ...args, "--stack", stack, "--non-interactive", "--cwd", __dirname]);
+function run([file = "", ...before]: readonly string[], args: readonly string[]): Promise<Ended> {
+  return start(file, [...before, ...args, "--non-interactive", "--cwd", __dirname]);
 }
 
 /** Runs a command, and resolves whatever its exit code. */

@@ -130,7 +130,7 @@ const KEYS_FILE = "JSON: an array of keys, the output of key list, or a file for
 /** Adds the options that say where the project and its account are. */
 function inProject(command: Command): Command {
   return command
-    .option("--env <name>", "an environment in the configuration file")
+    .option("--env <name>", "an environment in the configuration file; default: CLOUDFLARE_ENV")
     .option(
       "--account-id <id>",
       "the account; default: account_id in the configuration file, else CLOUDFLARE_ACCOUNT_ID, else the token's only account",

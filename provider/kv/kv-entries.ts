@@ -386,9 +386,9 @@ export interface KvEntriesArgs {
    */
   readonly file?: pulumi.Input<string>;
   /**
-   * A directory with one file per key. The file's bytes, text or binary, are the value. Pass the directory's path, or
-   * an object with options. The state never contains the values. Updates in place. `ignoreChanges: ["directory"]` works
-   * as described for `file`.
+   * A directory with one file per key, including hidden files such as `.DS_Store`. The file's bytes, text or binary, are
+   * the value. Pass the directory's path, or an object with options. The state never contains the values. Updates in
+   * place. `ignoreChanges: ["directory"]` works as described for `file`.
    */
   readonly directory?: pulumi.Input<
     | string

@@ -42,15 +42,15 @@ export async function currentJob(
   };
   const names = Object.keys({ ...recorded, ...exists }).filter((name) => !SECRETS.includes(name));
   const [shown, before] = [exists, recorded].map(({ destinationConf }) => shownDestination(destinationConf));
-  const isOther = differsInHidden(exists.destinationConf, recorded.destinationConf);
+  const { destinationConf: next } = inputs;
+  // Someone may have changed the destination to what the program says now.
+  const isThere = typeof next === "string" && samePlace(exists.destinationConf, next);
+  const isOther = !isThere && differsInHidden(exists.destinationConf, recorded.destinationConf);
   const where = shown === before ? olds["destinationShown"] : shown;
   const args = {
     ...Object.fromEntries(names.map((name) => [name, ownMember(exists, name)])),
     destinationShown: isOther ? `${shown}, with another credential or tenant` : where,
   };
-  const { destinationConf: next } = inputs;
-  // Someone may have changed the destination to what the program says now.
-  const isThere = typeof next === "string" && samePlace(exists.destinationConf, next);
   return { id: job.id, args, ...(isThere && { rulesOut: ["destinationMoved"] }) };
 }
 

@@ -373,7 +373,8 @@ export function coversAddress(wide: Address, narrow: Address): boolean {
 
 function coversScheme({ scheme: wide }: Address, { scheme: narrow }: Address): boolean {
   if (wide === narrow) return true;
-  if (narrow === undefined) return false;
+  // On a page without TLS, a policy protects nothing that could be changed on its way anyway.
+  if (narrow === undefined) return wide === "https";
   return wide === undefined ? narrow === "https" : SECURE[wide] === narrow;
 }
 

@@ -1,8 +1,8 @@
 import { ID } from "../runtime/fields";
 import { ask, LookupError, readArgs, unlessSkipped, type LookupOptions } from "../runtime/lookup";
-import { pluralize } from "../basics/words";
+import { applying, pluralize } from "../basics/words";
 import type { DetectedFilters, Script } from "./records";
-import { isScoredBelow, MALICIOUS_BELOW, type ScoredScript } from "./threat";
+import { isReported, isScoredBelow, MALICIOUS_BELOW, threatOf, type ScoredScript } from "./threat";
 import { parseThreshold } from "./threshold";
 import { filterShape, listDetected, SCRIPTS } from "./wire";
 
@@ -63,7 +63,8 @@ export class MaliciousScriptsError extends LookupError {
 }
 
 /**
- * Fails the preview and the update if a zone has scripts with a score below the threshold, and lists them.
+ * Fails the preview and the update if a zone has scripts with a score below the threshold or on a threat list, and lists
+ * them.
  *
  * Checks all active scripts, including duplicates and `/cdn-cgi/` paths; `status`, `hosts` and `filters` change that.
  * Scripts without a score can't be checked; a warning says how many there are. Without credentials, an update fails and
@@ -105,7 +106,7 @@ export function assertNoMaliciousScripts(
     const read = (): Promise<Script[]> => listDetected(host.api, SCRIPTS, { ...wanted, filters });
     const scripts = await unlessSkipped(host, what, read, undefined);
     if (scripts === undefined) return;
-    const malicious = scripts.filter((script) => isScoredBelow(script, below) === true);
+    const malicious = scripts.filter((script) => threatOf(script, below) !== undefined);
     if (malicious.length > 0)
       throw new MaliciousScriptsError(maliciousMessage(wanted.zoneId, below, malicious), malicious);
     const unscored = scripts.filter((script) => isMalicious(script) === undefined).length;
@@ -119,17 +120,19 @@ export function assertNoMaliciousScripts(
 
 function maliciousMessage(zone: string, below: number, scripts: readonly Script[]): string {
   const lines = scripts
-    .map(({ url, host, firstPageUrl, jsIntegrityScore = 0 }) => {
+    .map((script) => {
+      const { url, host, firstPageUrl, jsIntegrityScore } = script;
       const seen = firstPageUrl === undefined ? "" : `, first seen on ${firstPageUrl}`;
-      const kind = jsIntegrityScore < MALICIOUS_BELOW ? "malicious" : "suspicious";
-      return {
-        score: jsIntegrityScore,
-        text: `${kind}, score ${jsIntegrityScore}: ${url} on ${host}${seen}`,
-      };
+      const why = applying(
+        threatOf(script, below),
+        jsIntegrityScore !== undefined && `score ${jsIntegrityScore}`,
+        isReported(script) && "on a threat list",
+      );
+      return { score: jsIntegrityScore ?? 0, text: `${why.join(", ")}: ${url} on ${host}${seen}` };
     })
     .sort((a, b) => a.score - b.score || (a.text < b.text ? -1 : 1))
     .map(({ text }) => `  ${text}`);
-  const [scoring, them] =
-    scripts.length === 1 ? ["script that scores", "it"] : ["scripts that score", "them"];
-  return `zone ${zone} has ${scripts.length} ${scoring} below ${below}. Remove ${them} from the pages, or block ${them} with an \`allow\` policy that doesn't list ${them}. To find only malicious scripts, set threshold: ${MALICIOUS_BELOW}.\n${lines.join("\n")}`;
+  const [scoring, are, them] =
+    scripts.length === 1 ? ["script that scores", "is", "it"] : ["scripts that score", "are", "them"];
+  return `zone ${zone} has ${scripts.length} ${scoring} below ${below} or ${are} on a threat list. Remove ${them} from the pages, or block ${them} with an \`allow\` policy that doesn't list ${them}. To find only malicious scripts, set threshold: ${MALICIOUS_BELOW}.\n${lines.join("\n")}`;
 }

@@ -148,7 +148,10 @@ function isPredecessor(
 /** Returns the exceptions that this stack wrote immediately before a rule, under whatever name its resource had. */
 function exceptionsOfStack(found: EntryPoint | undefined, rule: ZoneRule, ref: string): readonly ZoneRule[] {
   const before = found?.rules.slice(0, found.rules.indexOf(rule)) ?? [];
-  const isOther = (each: ZoneRule): boolean => !areOfOneStack(ref, each.ref) || !RESERVED_REF.test(each.ref);
+  const isHeld = ({ ref: own }: ZoneRule): boolean =>
+    found?.rules.some((each) => each !== rule && own.startsWith(`${each.ref}/exception/`)) === true;
+  const isOther = (each: ZoneRule): boolean =>
+    !areOfOneStack(ref, each.ref) || !RESERVED_REF.test(each.ref) || isHeld(each);
   return before.slice(before.findLastIndex(isOther) + 1);
 }
 
@@ -235,9 +238,14 @@ export function argumentsOf(
 ): JsonObject {
   const { managed, rulesetIds, ruleIds } = prepared;
   const { deploys } = rule;
-  const own = readLiveRule({ ...declared, ruleIds }, factsOf(managed), seen, rule, { ref: rule.ref });
   const inFront = exceptionsInFront({ ...prepared, ref: declared.ref }, seen, rule);
-  const exceptions = inFront === undefined ? undefined : declared.exceptions;
+  const before = seen.rules.slice(0, seen.rules.indexOf(rule));
+  const skips = before.slice(before.findLastIndex((each) => each.skips === undefined) + 1);
+  const named = [...ownExceptions(seen, rule), ...ownExceptions(seen, declared)];
+  // An imported rule's exceptions have other refs until an update writes them.
+  const adopted = from === "others" ? [] : (named.length > 0 ? named : skips).map(({ id }) => id);
+  const live = { ref: rule.ref, adopted };
+  const own = readLiveRule({ ...declared, ruleIds }, factsOf(managed), seen, rule, live);
   const skipped = (declared.exceptions ?? []).map(({ skip }) => skip);
   const front = [...(inFront ?? []), ...ownExceptions(seen, { ref: rule.ref })].map(({ id }) => id);
   const isInDeclaredPlace = isInPlace(declared.position, seen, rule, { front, directly: false });
@@ -245,11 +253,10 @@ export function argumentsOf(
     sameVersion(deploys?.version, declared.version) || (declared.version === undefined && from !== "others");
   return {
     ...own,
-    // An imported rule's exceptions keep their refs until an update writes them.
     exceptions:
-      from === "others" || own.exceptions === undefined
-        ? exceptions
-        : own.exceptions.map((each, index) => ({
+      inFront !== undefined
+        ? declared.exceptions
+        : own.exceptions?.map((each, index) => ({
             ...each,
             skip: asDeclared(each.skip, [skipped[index], ...skipped], {
               own: managed.id,
@@ -302,9 +309,8 @@ export async function takeOver(
   const adoption = adoptionOf(ctx, args, prepared, found, existing);
   const wanted = { ...desiredRule(args, prepared, rule), ref: isOwn ? ref : rule.ref };
   const same = isOwn ? [] : exceptionsInFront({ ...prepared, ref }, found, rule);
-  const inFront = same ?? [];
-  const adopted = same === undefined ? exceptionsOfStack(found, rule, ref).map(({ id }) => id) : [];
-  const previous = isOwn ? {} : { previous: snapshotOf(found, rule, inFront) };
+  const inFront = same ?? exceptionsOfStack(found, rule, ref);
+  const previous = isOwn ? {} : { previous: snapshotOf(found, rule, same ?? []) };
   const outputs = (): Computed => ({
     ...outputsOf(ctx, rules.now, currentRule(rules.now, rule), args, prepared),
     ...previous,
@@ -316,7 +322,7 @@ export async function takeOver(
       if (own !== exception.ref) await rules.change(exception, { ...definitionOf(exception.raw), ref: own });
     }
     const formerRef = from === "predecessor" ? rule.ref : ref;
-    await reconcileRule(rules, args, prepared, { rule, wanted, adopted, formerRef, placing: "wrong side" });
+    await reconcileRule(rules, args, prepared, { rule, wanted, formerRef, placing: "wrong side" });
   });
   return { id: rule.id, computed: outputs(), ...adoption };
 }

@@ -267,9 +267,8 @@ export const managedRulesetOverride = defineResource({
     const rule = recordedRule(olds, found);
     if (found === undefined || rule === undefined) return undefined;
     const prepared = await prepare(ctx, recorded, recordedRuleIds(olds)).catch(ifUnknownRuleset);
-    const from = rule.ref === recorded.ref ? "own" : "others";
     if (prepared === undefined) return undefined;
-    const exists = argumentsOf(recorded, prepared, found, { rule, from });
+    const exists = argumentsOf(recorded, prepared, found, { rule, from: "own" });
     // An update moves the rule only if it's on the wrong side.
     const position = positionOnWrongSide(recorded.position, found, rule) ?? recorded.position;
     // A key that the program declares for the first time replaces someone else's.
@@ -518,7 +517,13 @@ export const managedRulesetOverride = defineResource({
     await reconcileRule(rules, args, prepared, { rule, wanted, adopted, formerRef: state.ref, placing });
     const outputs = outputsOf(ctx, rules.now, currentRule(rules.now, rule), args, { ...prepared, adopted });
     warnOfSkips(ctx, state, outputs.otherSkipRules);
-    return { ...outputs, ...omitAbsent({ previous: state.previous }) };
+    const stays = placing === "none" && outputs.rulesetId === state.rulesetId;
+    return {
+      ...outputs,
+      // Only a refresh accepts other skip rules: an update that does something else mustn't hide them.
+      ...(stays ? omitAbsent({ otherSkipRules: state.otherSkipRules }) : {}),
+      ...omitAbsent({ previous: state.previous }),
+    };
   },
 
   async delete({ ctx, state }) {
@@ -839,9 +844,9 @@ export class ManagedRulesetOverride extends managedRulesetOverride.base<ManagedR
   /** The version in use at the last update or refresh, even if `"latest"` is declared. */
   declare readonly rulesetVersion: pulumi.Output<string>;
   /**
-   * The enabled skip rules in front of the rule that applied to it at the last update or refresh and that no program
-   * declares. A refresh or update warns if one is new or skips more, and the drift report names it. Of a rule that skips
-   * single rules, only the number is compared. Absent in a state of an earlier version.
+   * The enabled skip rules in front of the rule that applied to it when it was last created, moved or refreshed and that no
+   * program declares. A refresh or update warns if one is new or skips more, and the drift report names it. Of a rule that
+   * skips single rules, only the number is compared. Absent in a state of an earlier version.
    */
   declare readonly otherSkipRules: pulumi.Output<readonly ExplainedException[] | undefined>;
   /** The existing rule that the resource adopted when it was created, and what adopting it changed. */
@@ -872,7 +877,7 @@ export class ManagedRulesetOverride extends managedRulesetOverride.base<ManagedR
   }
 }
 
-/** Warns of what other skip rules have skipped since the last refresh or update. */
+/** Warns of what other skip rules have skipped since they were recorded. */
 function warnOfSkips(ctx: Context, { ref, otherSkipRules }: OverrideState, now: unknown): void {
   for (const line of newlySkippedByOthers(otherSkipRules, now))
     ctx.say.warn(`managed ruleset ${JSON.stringify(ref)}: ${line}.`);

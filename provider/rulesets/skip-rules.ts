@@ -57,7 +57,7 @@ export function newlySkippedByOthers(before: unknown, now: unknown): string[] {
     .map(({ ref, description, expression, skips }) => {
       const what = skips === "all" ? "the whole ruleset" : pluralize(skips, "rule");
       const requests = expression === "true" ? "all requests" : truncate(expression, 120);
-      return `someone else's rule ${JSON.stringify(description || ref)} skips ${what} for ${requests}. Remove that rule in the dashboard or by the API, or accept it: a refresh or an update records it`;
+      return `someone else's rule ${JSON.stringify(description || ref)} skips ${what} for ${requests}. Remove that rule in the dashboard or by the API, or accept it: a refresh records it`;
     });
 }
 

@@ -196,7 +196,10 @@ function isEqual(
 
 /** Warns about what someone changed in the object that the update writes. */
 function tellChanges(host: Host, what: string, changes: Changes): void {
-  const names = Object.keys(changes);
+  // What no argument shows is told in its own words.
+  const names = Object.entries(changes).map(([name, { before }]) =>
+    name === "drift" && typeof before === "string" ? before : name,
+  );
   if (names.length > 0)
     host.say.warn(
       `${what} was changed outside the program: ${inSeries(names)}. An update writes the program's arguments.`,

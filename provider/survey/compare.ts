@@ -46,7 +46,7 @@ function textOf(before: Survey, after: Survey, changes: readonly Change[]): stri
     return group.length === 0 ? [] : [`${HEADINGS[verdict]} (${formatNumber(group.length)}):`, ...lines];
   });
   const head = `${before.at} -> ${after.at}: ${formatNumber(before.zoneCount)} -> ${pluralize(after.zoneCount, "zone")}`;
-  return `${[head, ...(groups.length === 0 ? ["Nothing changed."] : groups)].join("\n")}\n`;
+  return `${[head, ...(groups.length === 0 ? ["Nothing that is compared has changed."] : groups)].join("\n")}\n`;
 }
 
 /** Returns one line for a change that's the same in many zones, such as a permission that the token no longer has. */

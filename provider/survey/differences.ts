@@ -167,9 +167,15 @@ function zoneFacts(zone: Zone, stacks: Stacks): Facts {
   return {
     plan: mapCell(zone.plan, plain),
     status: mapCell(zone.status, (status) => graded(STATUS, status)),
-    "Page Shield": mapCell(zone.pageShield, ({ enabled, stack }) => ({
+    "Page Shield": mapCell(zone.pageShield, ({ enabled, useConnectionUrlPath, stack }) => ({
       ...switched(enabled),
-      ...(enabled && { details: { stack: managedBy(stack, stacks) } }),
+      ...(enabled && {
+        details: {
+          "paths of connections":
+            useConnectionUrlPath === undefined ? undefined : switched(useConnectionUrlPath),
+          stack: managedBy(stack, stacks),
+        },
+      }),
     })),
     policies: list(zone.policies, ({ id, description, effect, expression, value, wouldBlock, stack }) => ({
       key: id,
@@ -227,10 +233,10 @@ function accountFacts({ deployments, jobs, namespaces }: Account, stacks: Stacks
 
 /** Compares deployments by their ruleset, because tools that write the whole entry point give rules new IDs. */
 function deploymentFacts(deployments: Zone["deployments"], stacks: Stacks): Cell<Fact> {
-  return list(deployments, ({ rulesetId, effect, state, expression, exceptions, stack }) => ({
+  return list(deployments, ({ rulesetId, effect, state, expression, exceptions, payloadLogging, stack }) => ({
     key: rulesetId,
     label: valueOf(effect)?.name ?? rulesetId,
-    fact: mapCell(effect, ({ version, versionsBehind, action, rulesOn }) => ({
+    fact: mapCell(effect, ({ version, versionsBehind, action, rulesOn, rulesOnLog }) => ({
       ...graded(SWITCH, state),
       details: {
         stack: managedBy(stack, stacks),
@@ -240,6 +246,8 @@ function deploymentFacts(deployments: Zone["deployments"], stacks: Stacks): Cell
           version: plain(version),
           // Another version of the ruleset has other rules.
           [`rules on in version ${version}`]: more(rulesOn),
+          [`rules on log in version ${version}`]: fewer(rulesOnLog),
+          "payload logging": switched(payloadLogging === true),
           "versions behind": fewer(versionsBehind),
           exceptions: list(exceptions, ({ skips, logging, expression: requests }) => ({
             key: requests,
@@ -264,18 +272,20 @@ function jobFacts(jobs: Zone["jobs"], stacks: Stacks): Cell<Fact> {
       details: {
         destination: plain(destination),
         "lines left out": leftOut(job),
+        fields: job.fields === undefined ? undefined : more(job.fields),
+        "filter (digest)": plain(job.filter ?? "none"),
+        "output options (digest)": plain(job.outputOptions),
         stack: managedBy(stack, stacks),
       },
     },
   }));
 }
 
-/** What keeps lines of a job from being pushed, other than its filter. */
-function leftOut({
-  filterAttackTraffic,
-  transformerId,
-}: Pick<SurveyedJob, "filterAttackTraffic" | "transformerId">): Fact {
+/** What keeps lines of a job from being pushed. */
+function leftOut({ filter, sampleRate, filterAttackTraffic, transformerId }: Partial<SurveyedJob>): Fact {
   const all = applying(
+    filter !== undefined && "by the filter",
+    sampleRate !== undefined && `all but a sample (${sampleRate})`,
     filterAttackTraffic === true && "attack traffic",
     transformerId !== undefined && `by transformer ${transformerId}`,
   );

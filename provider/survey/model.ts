@@ -138,7 +138,9 @@ const deployment = members({
       action: z.string().exactOptional(),
       rulesOn: z.int(),
       rulesOff: z.int(),
-      /** Whether all rules that are on only log. */
+      /** How many of the rules that are on have the action \`log\`. */
+      rulesOnLog: z.int(),
+      /** Whether all rules that are on only log, or only add to a score. */
       onlyLogs: z.boolean(),
     }),
   ),
@@ -179,6 +181,14 @@ const job = members({
    * credential.
    */
   destination: z.string(),
+  /** The number of fields of a line, if Cloudflare returns them. */
+  fields: z.int().exactOptional(),
+  /** The share of the lines that are pushed, if not all. */
+  sampleRate: z.number().exactOptional(),
+  /** A digest of the filter. Absent without one. */
+  filter: z.string().exactOptional(),
+  /** A digest of the output options, to see whether they changed. */
+  outputOptions: z.string(),
   /** Present if attack traffic that DDoS protection handles isn't pushed. */
   filterAttackTraffic: z.literal(true).exactOptional(),
   /** The ID of the transformer, which may drop log lines. */

@@ -85,7 +85,7 @@ export async function deploymentsOf(
         }),
         rulesOn: each.rules?.on ?? 0,
         rulesOff: each.rules?.off ?? 0,
-        onlyLogs: onlyLogs(deployed, rules.get(ruleId)),
+        ...loggingOf(deployed, rules.get(ruleId)),
       })),
     }),
   );
@@ -108,11 +108,16 @@ export async function rulesOn(
   return rules;
 }
 
-function onlyLogs(managed: ManagedRuleset, rule: ZoneRule | undefined): boolean {
-  const on = effectiveRules(managed, rule?.deploys?.overrides ?? { categories: [], rules: {} }).filter(
-    ({ enabled }) => enabled,
-  );
-  return on.every(({ action }) => action === "log" || action === "score");
+function loggingOf(
+  managed: ManagedRuleset,
+  rule: ZoneRule | undefined,
+): { readonly rulesOnLog: number; readonly onlyLogs: boolean } {
+  const rules = effectiveRules(managed, rule?.deploys?.overrides ?? { categories: [], rules: {} });
+  const actions = rules.filter(({ enabled }) => enabled).map(({ action }) => action);
+  return {
+    rulesOnLog: actions.filter((action) => action === "log").length,
+    onlyLogs: actions.every((action) => action === "log" || action === "score"),
+  };
 }
 
 interface Effect {

@@ -1,3 +1,4 @@
+import { digestOf } from "../basics/digest";
 import { z } from "zod";
 import type { EdgeApi } from "../api/client";
 import { unlessAbsent } from "../api/errors";
@@ -266,7 +267,8 @@ async function readMigration(
 export async function readJobs({ api }: Host, scope: Scope): Promise<SurveyedJob[]> {
   return (await listJobs(api, scope, COMPLETE)).map((job) => {
     const { id, name, dataset, enabled, destination, lastComplete, lastError, ...state } = jobStateOf(job);
-    const { errorMessage, filterAttackTraffic, transformerId } = state;
+    const { errorMessage, filter, outputOptions, filterAttackTraffic, transformerId } = state;
+    const { fieldNames, sampleRate } = outputOptions;
     return {
       id,
       name,
@@ -279,7 +281,18 @@ export async function readJobs({ api }: Host, scope: Scope): Promise<SurveyedJob
             ? "new"
             : "working",
       destination,
-      ...omitAbsent({ filterAttackTraffic, transformerId, lastComplete, lastError, errorMessage }),
+      // Either may contain text that must stay where it is.
+      outputOptions: digestOf(outputOptions),
+      ...omitAbsent({
+        filter: filter && digestOf(filter),
+        fields: typeof fieldNames === "object" ? fieldNames.length : undefined,
+        sampleRate,
+        filterAttackTraffic,
+        transformerId,
+        lastComplete,
+        lastError,
+        errorMessage,
+      }),
     };
   });
 }

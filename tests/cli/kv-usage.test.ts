@@ -251,6 +251,29 @@ preview_id = "${id("d")}"
     expect(new Set(asked)).toEqual(new Set([id("c")]));
   });
 
+  test("selects the environment in CLOUDFLARE_ENV, unless --env does or there is no configuration file", async () => {
+    desk.write("own.toml", TOML);
+    desk.write("one.json", '[{"key":"a","value":"b"}]');
+    const put = ["kv", "bulk", "put", "one.json", "--dry-run"];
+    const from = ["--binding", "CATALOG", "--config", "own.toml"];
+    const at = (CLOUDFLARE_ENV: string, ...options: readonly string[]): Promise<Ran> =>
+      desk.at({ env: { ...desk.env, CLOUDFLARE_ENV } }, ...put, ...options);
+    expect((await at("staging", ...from)).stderr).toContain(id("c"));
+    expect((await at("", ...from)).stderr).toContain(id("a"));
+    expect((await at("bare", ...from, "--env", "staging")).stderr).toContain(id("c"));
+    expect((await at("stagin", ...from)).stderr).toContain('no environment "stagin"');
+    const anywhere = { cwd: "/", env: { ...desk.env, CLOUDFLARE_ENV: "staging" } };
+    const listed = await desk.at(
+      anywhere,
+      "kv",
+      "key",
+      "list",
+      "--namespace-id",
+      desk.api.namespaces.existing,
+    );
+    expect(listed.stderr).not.toContain("--env");
+  });
+
   test("sets the environment's account for kv namespace list --env", async () => {
     desk.write("own.toml", `account_id = "${id("1")}"\n[env.staging]\naccount_id = "${id("2")}"\n`);
     await desk.here("kv", "namespace", "list", "--config", "own.toml", "--env", "staging");

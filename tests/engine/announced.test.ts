@@ -72,7 +72,7 @@ const POLICIES: Readonly<Record<string, Row>> = {
     after: undefined,
     fails: [
       `unprotect: policy deleted no longer blocks anything: allow → deleted. When it was last changed, it blocked 2 active scripts (1 malicious): ${EVIL} (malicious, score 5), ${ODD} (suspicious, score 30)`,
-      "unseen: may delete what someone changed manually: only a preview with --refresh compares what the update deletes",
+      "unseen: may delete what someone changed manually: only a preview with --refresh compares what the update deletes and what stays",
     ],
   },
 };

@@ -86,7 +86,7 @@ interface Job {
 }
 
 const UNREFRESHED =
-  "unseen: may delete what someone changed manually: only a preview with --refresh compares what the update deletes";
+  "unseen: may delete what someone changed manually: only a preview with --refresh compares what the update deletes and what stays";
 
 describe.each(surfaces())("on $name, the gate names it if", (surface) => {
   const api = apiPerFile();

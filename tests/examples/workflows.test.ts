@@ -162,7 +162,7 @@ describe("the drift workflow's issue", () => {
         "issue create --title Drift in production --label edgeguard-drift --body-file out/drift.md\n",
     );
     expect(callsOf(3, other, own)).toBe("issue edit 7 --body-file out/drift.md\n");
-    expect(callsOf(0, other, own)).toBe("issue close 7 --comment The drift is gone.\n");
+    expect(callsOf(0, other, own)).toBe("issue close 7 --comment The report no longer lists any drift.\n");
     expect(callsOf(0, other)).toBe("");
   });
 

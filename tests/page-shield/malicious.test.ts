@@ -60,25 +60,24 @@ describe.each(["documented", "openapi"] as const)("assertNoMaliciousScripts (API
     if (!(failure instanceof MaliciousScriptsError)) throw new Error(`not the list: ${String(failure)}`);
     expect(failure.message.split("\n")).toEqual([
       expect.stringMatching(
-        `^zone ${api.zones.shop} has 2 scripts that score below 50\\. Remove them .* set threshold: 10\\.$`,
+        `^zone ${api.zones.shop} has 2 scripts that score below 50 or are on a threat list\\. Remove them .* set threshold: 10\\.$`,
       ),
-      "  malicious, score 4: https://stats-collect.example.com/c.js on checkout.shop.example, first seen on checkout.shop.example/payment",
+      "  malicious, score 4, on a threat list: https://stats-collect.example.com/c.js on checkout.shop.example, first seen on checkout.shop.example/payment",
       "  suspicious, score 32: https://cdn.libraries.example/jquery/3.4.1/jquery.min.js on checkout.shop.example, first seen on checkout.shop.example/payment",
     ]);
     expect(failure.scripts.map(({ jsIntegrityScore }) => jsIntegrityScore).sort()).toEqual([32, 4]);
   });
 
-  test("passes if no score is below the threshold, and says how many scripts couldn't be checked", async () => {
-    await assertNoMaliciousScripts({ zoneId: api.zones.shop, threshold: 4 }, opts);
-    const lines = written.mock.calls.map(([line]) => String(line));
-    expect(lines).toEqual([
-      expect.stringMatching(/couldn't check 2 of \d+ scripts in zone \w+, because they have no score/),
-    ]);
+  test("passes if no score is below the threshold and no script is on a threat list", async () => {
+    await assertNoMaliciousScripts({ zoneId: api.zones.shop, threshold: 4, hosts: "www.shop.example" }, opts);
+    expect(written.mock.calls).toEqual([]);
   });
 
-  test("warns that it checked nothing if the plan has no scores", async () => {
+  test("says how many scripts couldn't be checked if the plan has no scores", async () => {
     await assertNoMaliciousScripts({ zoneId: api.zones.small }, opts);
-    expect(String(written.mock.calls[0]?.[0])).toContain("2 of 2 scripts");
+    expect(written.mock.calls.map(([line]) => String(line))).toEqual([
+      expect.stringMatching(/couldn't check 2 of 2 scripts in zone \w+, because they have no score/),
+    ]);
   });
 
   test("checks only scripts that match status and hosts", async () => {
@@ -95,5 +94,18 @@ describe.each(["documented", "openapi"] as const)("assertNoMaliciousScripts (API
 
   test("fails if it can't read the scripts", async () => {
     await expect(assertNoMaliciousScripts({ zoneId: api.zones.free }, opts)).rejects.toThrow("403 Forbidden");
+  });
+
+  test("fails because of a script on a threat list, whatever its score", async () => {
+    const url = "https://listed.example/c.js";
+    api.detect(api.zones.empty, {
+      scripts: [{ url, js_integrity_score: 90, domain_reported_malicious: true }],
+    });
+    await expect(assertNoMaliciousScripts({ zoneId: api.zones.empty }, opts)).rejects.toThrow(
+      `has 1 script that scores below 50 or is on a threat list`,
+    );
+    await expect(assertNoMaliciousScripts({ zoneId: api.zones.empty }, opts)).rejects.toThrow(
+      `malicious, score 90, on a threat list: ${url} on `,
+    );
   });
 });

@@ -24,6 +24,7 @@ describe("newlyAllowed for changes that allow nothing new", () => {
     ["with a host that a scheme covered", "script-src https:", "script-src https://a.example/x.js"],
     ["with the scheme's default port", "script-src https://a.example", "script-src https://a.example:443"],
     ["with https instead of http", "script-src http://a.example", "script-src https://a.example"],
+    ["with a host without a scheme, on pages with TLS", "script-src https:", "script-src a.example"],
     ["with addresses that * covered", "script-src *", "script-src 'self' wss://a.example https:"],
     ["with a file in a folder that it allowed", "script-src a.example/js/", "script-src a.example/js/x.js"],
     ["with an equal fallback", "script-src 'self'; default-src 'self'", "default-src 'self'"],

@@ -299,4 +299,14 @@ test("the first change of an imported rule isn't blamed for the exceptions that 
   expect(
     await change({ exceptions: [...exceptions, { expression: 'http.host eq "b"', skip: "all" }] }),
   ).toEqual([[], [expect.stringMatching(/^[^;]*gets an exception: "http\.host eq ..b/)]]);
+  await rawSend(api, "PUT", entryPoint, { rules: [{ ...skip, expression: 'http.host in {"a" "c"}' }, rule] });
+  expect(await change({ description: "new" })).toEqual([
+    [expect.stringContaining("was changed outside the program: exceptions")],
+    [],
+  ]);
+  await rawSend(api, "PUT", entryPoint, { rules: [rule] });
+  expect(await change({ description: "new" })).toEqual([
+    [expect.stringContaining("was changed outside the program: exceptions")],
+    [expect.stringMatching(/^[^;]*gets an exception: "http\.host eq ..a/)],
+  ]);
 });

@@ -56,7 +56,7 @@ const OFF = { config: { "edgeguard:liveChecks": "false" } };
 const UNCOMPARED =
   "unseen one: may take back what someone changed manually: the preview didn't compare the object with what exists. One with --refresh and live checks does";
 const UNREFRESHED =
-  "unseen gone: may delete what someone changed manually: only a preview with --refresh compares what the update deletes";
+  "unseen gone: may delete what someone changed manually: only a preview with --refresh compares what the update deletes and what stays";
 
 async function patchFirstRule(change: JsonObject): Promise<unknown> {
   const { result } = await rawGet(api, ENTRY_POINT);
@@ -932,6 +932,8 @@ test("declaring the destination that someone already gave a job changes none, bu
     return dangerLines(hiding("destinationConf", step));
   };
   expect(await dangers(there, there)).toEqual([]);
+  const rotated = `${there}?header_Authorization=${"b".repeat(32)}`;
+  expect(await dangers(rotated, rotated)).toEqual([]);
   expect(await dangers(there, `${there}?header_DD-API-KEY=0123456789abcdef0123456789abcdef`)).toEqual([
     expect.stringContaining("log lines"),
   ]);

@@ -751,4 +751,14 @@ describe("an adopted rule with exceptions, whose resource is renamed without an 
     await bench.up(declared("new", { exceptions: undefined, adopt: "takeOver" }));
     expect(await exceptions()).toEqual([]);
   });
+
+  test("leaves the exceptions of another deployment that someone dragged behind it", async () => {
+    const { managed } = seededRules.shop;
+    const ruleset = { id: managedRulesets.owasp };
+    const position = { before: managed };
+    await bench.up({ ...bench.declare(), ref: `${STACK}other`, ruleset, exceptions: [HOOK], position });
+    await bench.editRule(await bench.ownRule(`${STACK}other`), { position: { after: managed } });
+    await bench.up(declared("new", { exceptions: undefined, adopt: "takeOver" }));
+    expect(await exceptions()).toEqual([`${STACK}other/exception/1`, `${STACK}other`]);
+  });
 });

@@ -399,13 +399,30 @@ describe("a skip rule that someone puts in front of the deployment", () => {
     await bench.deleteRule(added);
   });
 
-  test("is reported by an update that comes first", async () => {
+  test("is reported by an update that comes first, and stays drift: only a refresh records it", async () => {
     const recorded = await bench.up(bench.declare());
     const added = await bench.addRule({ ...byHand, description: "load test", expression: "true" });
     const op = bench.operation();
     const updated = await op.up(TYPE, bench.declare({ description: "shop" }), recorded);
     expect(op.warned).toEqual(warning("the whole ruleset for all requests"));
-    await bench.expectNoChanges(bench.declare({ description: "shop" }), updated);
+    const { refreshed } = await refresh(updated);
+    expect(driftOf(TYPE, updated, refreshed)?.lost).toEqual(warning("the whole ruleset for all requests"));
+    await bench.deleteRule(added);
+  });
+
+  test("is named in the preview of an update if it stands between the exceptions and the deployment", async () => {
+    const exceptions = [{ expression: 'http.request.uri.path eq "/hook"', skip: "all" }];
+    const declared = { ...bench.declare(), exceptions };
+    const recorded = await bench.up(declared);
+    const { id } = await bench.ownRule();
+    const added = await bench.addRule({ ...byHand, expression: "true", position: { before: id } });
+    const op = bench.operation();
+    await op.preview(TYPE, { ...declared, description: "shop" }, recorded);
+    expect(op.warned).toEqual([
+      expect.stringContaining(
+        "outside the program: the exceptions aren't all directly in front of the rule.",
+      ),
+    ]);
     await bench.deleteRule(added);
   });
 

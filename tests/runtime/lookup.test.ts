@@ -37,8 +37,12 @@ describe("in a program", () => {
       ${settings("true")}
     };`);
     expect(code).not.toBe(0);
-    expect(text).toMatch(/error: edgeguard: zone \w+ has 2 scripts that score below 50\./);
-    expect(text).toContain("score 4: https://stats-collect.example.com/c.js on checkout.shop.example");
+    expect(text).toMatch(
+      /error: edgeguard: zone \w+ has 2 scripts that score below 50 or are on a threat list\./,
+    );
+    expect(text).toContain(
+      "score 4, on a threat list: https://stats-collect.example.com/c.js on checkout.shop.example",
+    );
     expect(text).not.toContain("PageShieldSettings");
     expect(text).not.toMatch(/^\s+at /m);
   });

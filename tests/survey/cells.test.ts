@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { managedRulesets } from "edgeguard-local";
 import { z } from "zod";
 import { controlOf, callerOf, idOf, result, type Call } from "../local-api/client";
-import { omit } from "../../provider/basics/json";
+import { digestOf } from "../../provider/basics/digest";
+import { omit, omitAbsent } from "../../provider/basics/json";
 import { madeTransformer } from "../support/operation";
 import { Ground } from "./support";
 
@@ -120,6 +121,7 @@ async function expectedDeployments({ call, control, managed, latest }: Source, i
         ...(action === undefined ? {} : { action }),
         rulesOn: on,
         rulesOff: off,
+        rulesOnLog: acting.filter(({ enabled, action }) => enabled && action === "log").length,
         onlyLogs: acting.every(({ enabled, action }) => !enabled || ["log", "score"].includes(action)),
       },
       stack: managed.has(ruleId) ? STACK : null,
@@ -162,6 +164,7 @@ function expectedJobs(found: readonly Raw[], managed: ReadonlySet<unknown>) {
         /[?&](access-key-id|secret-access-key)=[^&]*/g,
         "",
       ),
+      ...linesOf(each),
       ...(each["filter_attack_traffic"] === true ? { filterAttackTraffic: true } : {}),
       ...(typeof each["transformer_id"] === "number" ? { transformerId: each["transformer_id"] } : {}),
       ...(complete === undefined ? {} : { lastComplete: complete }),
@@ -170,6 +173,21 @@ function expectedJobs(found: readonly Raw[], managed: ReadonlySet<unknown>) {
       stack: managed.has(id) ? STACK : null,
     };
   });
+}
+
+/** What the local API's jobs push. In nothing else do their options differ from the defaults. */
+function linesOf({ filter, output_options }: Raw): object {
+  const { field_names: fieldNames, sample_rate: rate, timestamp_format: format } = row(output_options ?? {});
+  const [sampleRate, timestampFormat] = [
+    rate === 1 ? undefined : rate,
+    format === "unixnano" ? undefined : format,
+  ];
+  return {
+    outputOptions: digestOf(omitAbsent({ fieldNames, sampleRate, timestampFormat })),
+    ...omitAbsent({ sampleRate }),
+    ...(Array.isArray(fieldNames) ? { fields: fieldNames.length } : {}),
+    ...(typeof filter === "string" && filter !== "" ? { filter: digestOf(filter) } : {}),
+  };
 }
 
 const isBelow = (each: Raw, limit: number): boolean =>
@@ -483,9 +501,10 @@ describe("the cells of a survey", () => {
     const entries = Array.from({ length: 1_001 }, (_, index) => ({ key: `key-${index}`, value: "v" }));
     await call("PUT", `${root}/storage/kv/namespaces/${many}/bulk`, entries);
     await call("POST", `${root}/storage/kv/namespaces`, { title: "=none", jurisdiction: "eu" });
-    const attacks = { filter_attack_traffic: true };
-    const transformed = async (dataset: string) => ({
-      ...attacks,
+    const transformed = async (dataset: string, key: string) => ({
+      filter_attack_traffic: true,
+      filter: JSON.stringify({ where: { key, operator: "eq", value: "drop" } }),
+      output_options: { field_names: ["Datetime", key], sample_rate: 0.5 },
       transformer_id: await madeTransformer(api, dataset),
     });
     const audit = await call("POST", `${root}/logpush/jobs`, {
@@ -494,9 +513,13 @@ describe("the cells of a survey", () => {
       destination_conf:
         "s3://audit/logs?region=eu-west-1&access-key-id=AKIA1&secret-access-key=simulated-secret",
       enabled: false,
-      ...(await transformed("network_analytics_logs")),
+      ...(await transformed("network_analytics_logs", "Outcome")),
     });
-    await call("PUT", `/zones/${api.zones.shop}/logpush/jobs/101`, await transformed("firewall_events"));
+    await call(
+      "PUT",
+      `/zones/${api.zones.shop}/logpush/jobs/101`,
+      await transformed("firewall_events", "ClientRequestHost"),
+    );
     const phase = `/zones/${api.zones.shop}/rulesets/phases/http_request_firewall_managed/entrypoint`;
     const deployed = row((await answer(call, phase)).result);
     const changes: Readonly<Record<string, (rule: Raw) => object>> = {

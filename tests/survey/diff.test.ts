@@ -205,6 +205,28 @@ const GRADED: readonly Case[] = [
     'better: Logpush job "logs": lines left out: attack traffic, by transformer 42 -> attack traffic',
   ],
   [
+    "a job pushes only a sample of some lines",
+    job({ fields: 2, outputOptions: "1a" }),
+    job({ fields: 1, outputOptions: "2b", filter: "3c", sampleRate: 0.01 }),
+    'worse: Logpush job "logs": lines left out: none -> by the filter, all but a sample (0.01)',
+    'worse: Logpush job "logs": fields: 2 -> 1',
+    'neutral: Logpush job "logs": filter (digest): none -> 3c',
+    'neutral: Logpush job "logs": output options (digest): 1a -> 2b',
+  ],
+  [
+    "some rules of a ruleset only log, and payloads are no longer logged",
+    managed({ payloadLogging: true }),
+    effect({ rulesOnLog: 5 }),
+    "worse: Cloudflare Managed Ruleset: rules on log in version 87: 0 -> 5",
+    "worse: Cloudflare Managed Ruleset: payload logging: on -> off",
+  ],
+  [
+    "Page Shield no longer reports the paths of connections",
+    { pageShield: { enabled: true, useConnectionUrlPath: true } },
+    { pageShield: { enabled: true, useConnectionUrlPath: false } },
+    "worse: Page Shield: paths of connections: on -> off",
+  ],
+  [
     "Page Shield was turned off",
     { pageShield: { enabled: true } },
     { pageShield: { enabled: false } },
@@ -330,7 +352,7 @@ describe("edgeguard survey diff", () => {
     const reversed = await comparedZone(after, before);
     const verdicts = (lines: readonly string[]): string[] =>
       lines.map((line) => line.split(":")[0] ?? "").sort();
-    const opposite = { worse: "better", better: "worse" } as const;
+    const opposite = { worse: "better", better: "worse", neutral: "neutral" } as const;
     expect(verdicts(reversed)).toEqual(
       verdicts(said)
         .map((each) => opposite[each as keyof typeof opposite])
@@ -452,7 +474,7 @@ describe("edgeguard survey diff", () => {
     expect(stderr).toBe(
       "edgeguard: a.json is newer than b.json, so better and worse are reversed. Pass the older survey first.\n",
     );
-    expect(stdout).toContain("Nothing changed.");
+    expect(stdout).toContain("Nothing that is compared has changed.");
     expect((await diff(older, newer)).stderr).toBe("");
   });
 
@@ -462,6 +484,6 @@ describe("edgeguard survey diff", () => {
     expect(stderr).toContain("If a later version wrote it, update pulumi-edgeguard");
     expect(
       (await diff(write("other.json", { tool: "pulumi-edgeguard 9.9.9" }), "now.json")).stdout,
-    ).toContain("Nothing changed.");
+    ).toContain("Nothing that is compared has changed.");
   });
 });

@@ -220,6 +220,7 @@ it.each<[string, string, Partial<Zone>, Partial<Deployment>]>([
         versionsBehind: 0,
         rulesOn: 1,
         rulesOff: 0,
+        rulesOnLog: 1,
         onlyLogs: true,
       },
     },

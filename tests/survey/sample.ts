@@ -172,6 +172,7 @@ function readable(number: number): Omit<Zone, "tasks" | "protection"> {
               versionsBehind: number % 7 === 0 ? 3 : 0,
               rulesOn: 290,
               rulesOff: 14,
+              rulesOnLog: 0,
               onlyLogs: false,
             },
             stack: number % 2 === 0 ? "edge/prod" : null,
@@ -195,6 +196,7 @@ function readable(number: number): Omit<Zone, "tasks" | "protection"> {
                     ...owasp,
                     rulesOn: 160,
                     rulesOff: 40,
+                    rulesOnLog: 0,
                     onlyLogs: false,
                   },
                   stack: null,
@@ -221,6 +223,8 @@ function readable(number: number): Omit<Zone, "tasks" | "protection"> {
         dataset: "http_requests",
         state,
         destination: "s3://logs-of-shops/http",
+        fields: 5,
+        outputOptions: "0f3a",
         ...(state === "new" ? {} : { lastComplete: "2026-11-02T09:29:00Z" }),
         ...(state === "failing"
           ? { lastError: "2026-11-02T09:29:30Z", errorMessage: "Error from the destination: 403" }
@@ -285,6 +289,7 @@ function accountDeployment(): Deployment {
       versionsBehind: 0,
       rulesOn: 290,
       rulesOff: 14,
+      rulesOnLog: 0,
       onlyLogs: false,
     },
     stack: null,

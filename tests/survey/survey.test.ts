@@ -390,7 +390,7 @@ describe("edgeguard survey diff", () => {
     );
     expect(stdout).toMatch(/Better \(1\):\n {2}blog\.example: Page Shield: off -> on/);
     expect((await ground.survey("diff", "old/survey.json", "old/survey.json")).stdout).toContain(
-      "Nothing changed.",
+      "Nothing that is compared has changed.",
     );
     const wrong = await ground.survey("diff", ground.write("x.json", "{}"), "old/survey.json");
     expectEnd(wrong, 1, "x.json is not a survey");

@@ -50,6 +50,10 @@ export interface Target extends Project {
   readonly name: string;
 }
 
+/** Returns the environment, which CLOUDFLARE_ENV also selects for Wrangler. */
+export const envOf = (io: Io, { env }: KvOptions): string | undefined =>
+  env ?? (io.env["CLOUDFLARE_ENV"] || undefined);
+
 /**
  * @param envNeedsFile whether `--env` requires a configuration file.
  * @throws CommandError if the configuration file is malformed, or has no such environment.
@@ -60,7 +64,7 @@ export function projectOf(io: Io, options: KvOptions, { envNeedsFile = true } = 
     throw new UsageError(
       `--env needs a configuration file, but there is no ${CONFIG_FILES} in ${io.cwd} or its parent directories. Leave out --env, or pass a file with --config.`,
     );
-  const fromFile = config === undefined ? undefined : accountOf(config, options.env);
+  const fromFile = config === undefined ? undefined : accountOf(config, envOf(io, options));
   const variable =
     io.env["EDGEGUARD_ACCOUNT_ID"] === undefined ? "CLOUDFLARE_ACCOUNT_ID" : "EDGEGUARD_ACCOUNT_ID";
   const fromEnv = io.env[variable];
@@ -77,7 +81,7 @@ export function projectOf(io: Io, options: KvOptions, { envNeedsFile = true } = 
  * namespace's ID.
  */
 export function targetOf(io: Io, options: KvOptions): Target {
-  const { binding, namespaceId, title, preview = false, env } = options;
+  const { binding, namespaceId, title, preview = false } = options;
   if (binding === undefined && namespaceId === undefined && title === undefined)
     throw new UsageError("no namespace. Pass --binding <name>, --namespace-id <id> or --title <title>.");
   const project = projectOf(io, options);
@@ -100,6 +104,7 @@ export function targetOf(io: Io, options: KvOptions): Target {
     throw new UsageError(
       `--binding needs a configuration file, but there is no ${CONFIG_FILES} in ${io.cwd} or its parent directories. Pass --namespace-id, or pass a file with --config.`,
     );
+  const env = envOf(io, options);
   const id = namespaceOf(project.config, { binding: binding ?? "", preview, env });
   return { ...project, namespaceId: id, name: `namespace ${id} (binding ${binding ?? ""})` };
 }

@@ -99,7 +99,7 @@ export function furtherLosses(drifted: Drifted): readonly Phrase[] {
   return [say`${what}: ${words(drift)}`, ...ofOthers];
 }
 
-const VALUES_LOST = "Workers don't read the values that the program wrote";
+const VALUES_LOST = "Workers don't read these keys as the program wrote them";
 
 /** The people who should know about a change, by class. */
 const CONCERNS: Readonly<Record<string, string>> = {

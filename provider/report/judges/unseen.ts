@@ -159,7 +159,7 @@ function lossOf(all: StepView): string | undefined {
   const isWritten = isReplaced(all) && step.op !== "update" && !PLACES.some(differs);
   const isDropped = isLost && old.inputs["onDestroy"] !== "keep" && !isTakenOver(all);
   return (isWritten || isDropped) && !isCompared(all)
-    ? "may delete what someone changed manually: only a preview with --refresh compares what the update deletes"
+    ? "may delete what someone changed manually: only a preview with --refresh compares what the update deletes and what stays"
     : undefined;
 }
 

@@ -101,7 +101,7 @@ function owasp(world: World, rules: KnownRules): JsonObject {
   const { random } = world;
   const byWords = random.chance(0.8);
   return {
-    ...deployment(world, "edgeguard/owasp", managedRulesets.owasp),
+    ...deployment(world, "edgeguard/site/prod/owasp", managedRulesets.owasp),
     ...(byWords
       ? {
           owasp: {
@@ -125,7 +125,7 @@ function owasp(world: World, rules: KnownRules): JsonObject {
 function managed(world: World, rules: KnownRules): JsonObject {
   const { random } = world;
   return {
-    ...deployment(world, "edgeguard/managed", managedRulesets.managed),
+    ...deployment(world, "edgeguard/site/prod/managed", managedRulesets.managed),
     ...random.maybe("action", () => random.pick(["block", "log"]), 0.3),
     ...random.maybe("categories", () => categories(random, ["wordpress", "php", "java", "sqli"], true), 0.4),
     ...random.maybe("version", () => random.pick(["latest", "87", "88"]), 0.2),
