@@ -30,7 +30,7 @@ export async function proposeRollout(io: Io, { zone, days }: RolloutOptions): Pr
     const found = await proposals(ctx, { id, accountId, activeSince }, events);
     return [
       `${what}: ${pluralize(total(events.byRule.events), "event")} of managed rules in the last ${pluralize(days, "day")}`,
-      ...(found.length === 0 ? ["No managed rule is on log."] : []),
+      ...(found.length === 0 ? ["The zone deploys no managed rule on log."] : []),
       ...found.flatMap(proposalLines),
     ];
   });
