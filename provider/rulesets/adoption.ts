@@ -151,7 +151,7 @@ function exceptionsOfStack(found: EntryPoint | undefined, rule: ZoneRule, ref: s
   const isHeld = ({ ref: own }: ZoneRule): boolean =>
     found?.rules.some((each) => each !== rule && own.startsWith(`${each.ref}/exception/`)) === true;
   const isOther = (each: ZoneRule): boolean =>
-    !areOfOneStack(ref, each.ref) || !RESERVED_REF.test(each.ref) || isHeld(each);
+    !areOfOneStack(ref, each.ref) || !RESERVED_REF.test(each.ref) || each.skips === undefined || isHeld(each);
   return before.slice(before.findLastIndex(isOther) + 1);
 }
 
@@ -243,7 +243,11 @@ export function argumentsOf(
   const skips = before.slice(before.findLastIndex((each) => each.skips === undefined) + 1);
   const named = [...ownExceptions(seen, rule), ...ownExceptions(seen, declared)];
   // An imported rule's exceptions have other refs until an update writes them.
-  const adopted = from === "others" ? [] : (named.length > 0 ? named : skips).map(({ id }) => id);
+  const isWhole = skips.length === prepared.exceptions.length;
+  const inPlace = skips.filter(
+    (each) => isWhole || prepared.exceptions.some((one) => isSameException(each, one)),
+  );
+  const adopted = from === "others" ? [] : (named.length > 0 ? named : inPlace).map(({ id }) => id);
   const live = { ref: rule.ref, adopted };
   const own = readLiveRule({ ...declared, ruleIds }, factsOf(managed), seen, rule, live);
   const skipped = (declared.exceptions ?? []).map(({ skip }) => skip);
@@ -319,7 +323,8 @@ export async function takeOver(
   await recordOnFailure(rule.id, outputs(), async () => {
     for (const [index, exception] of inFront.entries()) {
       const own = exceptionRef(ref, index + 1);
-      if (own !== exception.ref) await rules.change(exception, { ...definitionOf(exception.raw), ref: own });
+      if (!exception.ref.startsWith(`${ref}/exception/`))
+        await rules.change(exception, { ...definitionOf(exception.raw), ref: own });
     }
     const formerRef = from === "predecessor" ? rule.ref : ref;
     await reconcileRule(rules, args, prepared, { rule, wanted, formerRef, placing: "wrong side" });

@@ -82,7 +82,13 @@ import { isSamePlace, missingAnchor, placementOf, positionOfNew, positionOnWrong
 import { areOfOneStack, defaultRef, REF_PREFIX, unfinishedRef } from "./refs";
 import { reconcileRule, currentRule, removeOrRestore } from "./reconcile";
 import { asDeclared } from "./skip";
-import { newlySkippedByOthers, OTHER_SKIPS, otherSkipRules, type ExplainedException } from "./skip-rules";
+import {
+  acceptedSkips,
+  newlySkippedByOthers,
+  OTHER_SKIPS,
+  otherSkipRules,
+  type ExplainedException,
+} from "./skip-rules";
 import { type EntryPoint, PHASES, unmanagedOf, type Phase, type ZoneRule } from "./wire";
 
 const args = z.object({
@@ -517,13 +523,9 @@ export const managedRulesetOverride = defineResource({
     await reconcileRule(rules, args, prepared, { rule, wanted, adopted, formerRef: state.ref, placing });
     const outputs = outputsOf(ctx, rules.now, currentRule(rules.now, rule), args, { ...prepared, adopted });
     warnOfSkips(ctx, state, outputs.otherSkipRules);
-    const stays = placing === "none" && outputs.rulesetId === state.rulesetId;
-    return {
-      ...outputs,
-      // Only a refresh accepts other skip rules: an update that does something else mustn't hide them.
-      ...(stays ? omitAbsent({ otherSkipRules: state.otherSkipRules }) : {}),
-      ...omitAbsent({ previous: state.previous }),
-    };
+    const stood = otherSkipRules(found, rule, adopted);
+    const skips = acceptedSkips(state.otherSkipRules, stood, outputs.otherSkipRules);
+    return { ...outputs, ...omitAbsent({ otherSkipRules: skips, previous: state.previous }) };
   },
 
   async delete({ ctx, state }) {

@@ -48,6 +48,24 @@ export function otherSkipRules({ rules }: EntryPoint, own: ZoneRule, adopted: re
   return exceptionsIn(others, own.deploys?.rulesetId ?? "");
 }
 
+/**
+ * Returns which of the other skip rules an update records: those that were recorded, and those that it moves its rule
+ * behind. Only a refresh accepts what someone else put in front, so that no update hides it.
+ *
+ * @param stood those that applied before the update.
+ */
+export function acceptedSkips(
+  recorded: Skips | undefined,
+  stood: Skips,
+  now: Skips | undefined,
+): Skips | undefined {
+  if (recorded === undefined) return now;
+  return now?.flatMap((each) => {
+    const isSame = ({ ruleId }: ExplainedException): boolean => ruleId === each.ruleId;
+    return recorded.find(isSame) ?? (stood.some(isSame) ? [] : [each]);
+  });
+}
+
 /** Says what other skip rules have skipped since `before` was recorded. Says nothing if nothing was recorded. */
 export function newlySkippedByOthers(before: unknown, now: unknown): string[] {
   const [recorded, found] = [before, now].map((each) => SKIPS.safeParse(each).data);

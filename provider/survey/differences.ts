@@ -245,8 +245,8 @@ function deploymentFacts(deployments: Zone["deployments"], stacks: Stacks): Cell
           action: acting(action),
           version: plain(version),
           // Another version of the ruleset has other rules.
-          [`rules on in version ${version}`]: more(rulesOn),
-          [`rules on log in version ${version}`]: fewer(rulesOnLog),
+          [`rules that do more than log in version ${version}`]: more(rulesOn - rulesOnLog),
+          [`rules on log in version ${version}`]: plain(formatNumber(rulesOnLog)),
           "payload logging": switched(payloadLogging === true),
           "versions behind": fewer(versionsBehind),
           exceptions: list(exceptions, ({ skips, logging, expression: requests }) => ({
@@ -289,7 +289,7 @@ function leftOut({ filter, sampleRate, filterAttackTraffic, transformerId }: Par
     filterAttackTraffic === true && "attack traffic",
     transformerId !== undefined && `by transformer ${transformerId}`,
   );
-  return { text: all.join(", ") || "none", grade: -all.length };
+  return { text: all.join(", ") || "none", grade: (sampleRate ?? 1) - all.length };
 }
 
 /** The stacks that both surveys include. Only these can be compared. */

@@ -939,6 +939,19 @@ test("declaring the destination that someone already gave a job changes none, bu
   ]);
 });
 
+test("a bucket's key that someone rotated is taken back by an update of something else, and the report says so", async () => {
+  const [was, is] = ["a", "b"].map(
+    (key) => `s3://bucket/logs?region=eu-west-1&access-key-id=AKIA&secret-access-key=${key.repeat(40)}`,
+  );
+  const job = { ...JOB, zoneId: ZONE, destinationConf: was };
+  const recorded = await new Operation(api).up("LogpushJob", job);
+  await rawSend(api, "PUT", `/zones/${ZONE}/logpush/jobs/${recorded.id}`, { destination_conf: is });
+  const step = await changing("LogpushJob", recorded, { ...job, name: "else" });
+  expect(dangerLines(hiding("destinationConf", step))).toEqual([
+    expect.stringContaining('s3://bucket/logs?region=eu-west-1, with another credential or tenant" →'),
+  ]);
+});
+
 test("accepting that a job is deleted doesn't cover where a new one pushes", async () => {
   const { inputs: old, outputs } = await new Operation(api).up("LogpushJob", { ...JOB, zoneId: ZONE });
   const gone = stepOf("delete", "LogpushJob", "one", { old, outputs });

@@ -761,4 +761,21 @@ describe("an adopted rule with exceptions, whose resource is renamed without an 
     await bench.up(declared("new", { exceptions: undefined, adopt: "takeOver" }));
     expect(await exceptions()).toEqual([`${STACK}other/exception/1`, `${STACK}other`]);
   });
+
+  test("is taken over with its exceptions in another order, behind an unfinished rule of the stack", async () => {
+    const more = { adopt: "takeOver", exceptions: [HOOK, { ...HOOK, expression: 'http.host eq "b"' }] };
+    await bench.up(declared("new", more));
+    const { managed } = seededRules.shop;
+    await bench.editRule(await bench.ownRule(`${STACK}new/exception/1`), { position: { before: managed } });
+    const second = await bench.ownRule(`${STACK}new/exception/2`);
+    const unfinished = {
+      action: "execute",
+      action_parameters: { id: managedRulesets.owasp },
+      enabled: false,
+    };
+    const ref = `${STACK}x/unfinished`;
+    await bench.addRule({ ...unfinished, ref, expression: "false", position: { before: second.id } });
+    await bench.up(declared("new", more));
+    expect(await exceptions()).toEqual([ref, `${STACK}new/exception/1`, `${STACK}new/exception/2`]);
+  });
 });

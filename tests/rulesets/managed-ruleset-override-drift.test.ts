@@ -399,14 +399,27 @@ describe("a skip rule that someone puts in front of the deployment", () => {
     await bench.deleteRule(added);
   });
 
-  test("is reported by an update that comes first, and stays drift: only a refresh records it", async () => {
+  test.each<[string, object]>([
+    ["something else", { description: "shop" }],
+    ["the position, to where the rule is", { position: "last" }],
+  ])("is reported by an update of %s, and stays drift: only a refresh records it", async (_, change) => {
     const recorded = await bench.up(bench.declare());
     const added = await bench.addRule({ ...byHand, description: "load test", expression: "true" });
     const op = bench.operation();
-    const updated = await op.up(TYPE, bench.declare({ description: "shop" }), recorded);
+    const updated = await op.up(TYPE, bench.declare(change), recorded);
     expect(op.warned).toEqual(warning("the whole ruleset for all requests"));
     const { refreshed } = await refresh(updated);
     expect(driftOf(TYPE, updated, refreshed)?.lost).toEqual(warning("the whole ruleset for all requests"));
+    await bench.deleteRule(added);
+  });
+
+  test("isn't drift if an update of the program moved the rule behind it", async () => {
+    const recorded = await bench.up(bench.declare({ position: "first" }));
+    const added = await bench.addRule({ ...byHand, expression: "true", position: { index: 2 } });
+    const op = bench.operation();
+    const updated = await op.up(TYPE, bench.declare({ position: "last" }), recorded);
+    const { refreshed } = await refresh(updated);
+    expect(driftOf(TYPE, updated, refreshed)).toBeUndefined();
     await bench.deleteRule(added);
   });
 

@@ -217,8 +217,9 @@ const GRADED: readonly Case[] = [
     "some rules of a ruleset only log, and payloads are no longer logged",
     managed({ payloadLogging: true }),
     effect({ rulesOnLog: 5 }),
-    "worse: Cloudflare Managed Ruleset: rules on log in version 87: 0 -> 5",
+    "worse: Cloudflare Managed Ruleset: rules that do more than log in version 87: 290 -> 285",
     "worse: Cloudflare Managed Ruleset: payload logging: on -> off",
+    "neutral: Cloudflare Managed Ruleset: rules on log in version 87: 0 -> 5",
   ],
   [
     "Page Shield no longer reports the paths of connections",
@@ -287,7 +288,7 @@ const GRADED: readonly Case[] = [
     "half of the rules were turned off",
     managed(),
     effect({ rulesOn: 145, rulesOff: 159 }),
-    "worse: Cloudflare Managed Ruleset: rules on in version 87: 290 -> 145",
+    "worse: Cloudflare Managed Ruleset: rules that do more than log in version 87: 290 -> 145",
   ],
   ["OWASP only logs", owasp(2, 40, "block"), owasp(2, 40, "log"), "worse: OWASP: action: block -> log"],
   [

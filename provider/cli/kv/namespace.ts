@@ -9,7 +9,6 @@ import { print, printToStderr, type Io } from "../../terminal/io";
 import {
   onAccount,
   onNamespace,
-  envOf,
   projectOf,
   targetOf,
   type KvOptions,
@@ -19,8 +18,7 @@ import { snippetFor } from "./snippet";
 
 /** Creates a namespace with the title that Wrangler gives it: `[<env>-]<NAMESPACE>[_preview]`. */
 export async function createNamespace(io: Io, name: string, options: KvOptions): Promise<void> {
-  const { preview = false } = options;
-  const env = envOf(io, options);
+  const { env, preview = false } = options;
   const title = fullTitle(`${env === undefined ? "" : `${env}-`}${checkedTitle(name)}`, preview);
   const project = projectOf(io, options, { envNeedsFile: false });
   await onAccount(io, project, async ({ ctx, accountId }) => {

@@ -50,9 +50,11 @@ export interface Target extends Project {
   readonly name: string;
 }
 
-/** Returns the environment, which CLOUDFLARE_ENV also selects for Wrangler. */
-export const envOf = (io: Io, { env }: KvOptions): string | undefined =>
-  env ?? (io.env["CLOUDFLARE_ENV"] || undefined);
+/** Returns the environment. As in Wrangler, CLOUDFLARE_ENV selects one of a configuration file that has any. */
+function envOf(io: Io, { env }: KvOptions, config: ProjectConfig): string | undefined {
+  const hasAny = Object.keys(config.env).length > 0;
+  return env ?? (hasAny ? io.env["CLOUDFLARE_ENV"] || undefined : undefined);
+}
 
 /**
  * @param envNeedsFile whether `--env` requires a configuration file.
@@ -64,7 +66,7 @@ export function projectOf(io: Io, options: KvOptions, { envNeedsFile = true } = 
     throw new UsageError(
       `--env needs a configuration file, but there is no ${CONFIG_FILES} in ${io.cwd} or its parent directories. Leave out --env, or pass a file with --config.`,
     );
-  const fromFile = config === undefined ? undefined : accountOf(config, envOf(io, options));
+  const fromFile = config === undefined ? undefined : accountOf(config, envOf(io, options, config));
   const variable =
     io.env["EDGEGUARD_ACCOUNT_ID"] === undefined ? "CLOUDFLARE_ACCOUNT_ID" : "EDGEGUARD_ACCOUNT_ID";
   const fromEnv = io.env[variable];
@@ -104,7 +106,7 @@ export function targetOf(io: Io, options: KvOptions): Target {
     throw new UsageError(
       `--binding needs a configuration file, but there is no ${CONFIG_FILES} in ${io.cwd} or its parent directories. Pass --namespace-id, or pass a file with --config.`,
     );
-  const env = envOf(io, options);
+  const env = envOf(io, options, project.config);
   const id = namespaceOf(project.config, { binding: binding ?? "", preview, env });
   return { ...project, namespaceId: id, name: `namespace ${id} (binding ${binding ?? ""})` };
 }
