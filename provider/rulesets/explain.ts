@@ -1,15 +1,13 @@
-import { cellSpan, prose } from "../basics/markdown";
 import { omitAbsent } from "../basics/json";
-import { firstOf, pluralize } from "../basics/words";
 import { changeSince, lackOf, type VersionChange } from "./compare-versions";
 import { isPinned } from "./deployment";
 import { effectiveRules, type DecidedBy, type EffectiveRule } from "./effective";
-import { LEVELS, paranoiaTag, thresholdLabel } from "./overrides";
+import { LEVELS, paranoiaTag } from "./overrides";
 import { exceptionsIn, type ExplainedException } from "./skip-rules";
 import { deploymentIn } from "./version-changes";
 import type { EntryPoint, ManagedRuleset, ZoneRule } from "./wire";
 
-/** Explains what a zone's managed rulesets do, as data and as Markdown. */
+/** Explains what a zone's managed rulesets do. */
 
 /** A rule that an override changes. */
 export interface ExplainedRule {
@@ -72,8 +70,6 @@ export interface ZoneExplanation {
   readonly zoneId: string;
   /** The deployments, in the order in which they run. */
   readonly deployments: readonly ExplainedDeployment[];
-  /** The same content as Markdown: a table, and lists of differences from the defaults. */
-  readonly markdown: string;
 }
 
 /** The managed ruleset that a rule executes, and another version of it to compare with. */
@@ -92,7 +88,7 @@ export function explain(
   const deployments = rules.flatMap((rule, index) =>
     rule.deploys === undefined ? [] : [explainDeployment(rule, rules.slice(0, index), rulesetOf(rule))],
   );
-  return { zoneId, deployments, markdown: toMarkdown(zoneId, deployments) };
+  return { zoneId, deployments };
 }
 
 function explainDeployment(
@@ -148,72 +144,4 @@ function effectiveLevel(effective: readonly EffectiveRule[]): number | undefined
   if (!LEVELS.some((level) => has(level, effective))) return undefined;
   const on = effective.filter(({ enabled, decided }) => enabled && decided.enabled !== "rule");
   return LEVELS.filter((level) => has(level, on)).at(-1);
-}
-
-/** The columns of the Markdown table. */
-const COLUMNS: Readonly<Record<string, (deployment: ExplainedDeployment, number: number) => string>> = {
-  "#": (_, number) => String(number),
-  Ruleset: nameOf,
-  Version: ({ ruleset }) => ruleset.version ?? "",
-  Requests: ({ expression }) => cellSpan(expression),
-  State: ({ enabled }) => (enabled ? "on" : "**off**"),
-  "Paranoia level": ({ paranoiaLevel }) => String(paranoiaLevel ?? ""),
-  Threshold: ({ scoreThreshold }) => (scoreThreshold === undefined ? "" : thresholdLabel(scoreThreshold)),
-  Action: ({ action }) => action ?? "",
-  Rules: ({ rules }) => (rules === undefined ? "unknown" : `${rules.on} on, ${rules.off} off`),
-  Exceptions: ({ exceptions }) => (exceptions.length === 0 ? "" : String(exceptions.length)),
-};
-
-function toMarkdown(zoneId: string, deployments: readonly ExplainedDeployment[]): string {
-  const heading = `### Managed rulesets of zone ${zoneId}`;
-  if (deployments.length === 0) return `${heading}\n\nThe zone deploys no managed ruleset.\n`;
-  const names = Object.keys(COLUMNS);
-  const rows = deployments.map((each, index) => Object.values(COLUMNS).map((cell) => cell(each, index + 1)));
-  const table = [names, names.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`);
-  const lists = deployments.flatMap((deployment, index) => listsOf(deployment, index + 1));
-  return `${[heading, "", ...table, ...(lists.length === 0 ? [] : ["", ...lists])].join("\n")}\n`;
-}
-
-const SHOWN_RULES = 10;
-
-function listsOf(deployment: ExplainedDeployment, number: number): string[] {
-  const { switchedOff, switchedOn, otherAction, exceptions, latestChange, behind } = deployment;
-  const actions = [...new Set(otherAction.map(({ action }) => action))].sort();
-  const given = (action: string): ExplainedRule[] => otherAction.filter((rule) => rule.action === action);
-  const lines = [
-    ...[behind, latestChange].flatMap((change) =>
-      change === undefined ? [] : [prose(withoutName(change.summary, deployment))],
-    ),
-    ...groupLines("off", switchedOff),
-    ...groupLines("on", switchedOn),
-    ...actions.flatMap((action) => groupLines(action, given(action))),
-    ...exceptions.map(
-      ({ skips, expression, description }) =>
-        `exception for ${cellSpan(expression)}${description === "" ? "" : ` (${prose(description)})`}: skips ${skips === "all" ? "the whole ruleset" : pluralize(skips, "rule")}`,
-    ),
-  ];
-  return lines.length === 0
-    ? []
-    : [`${number}. ${nameOf(deployment)}`, ...lines.map((line) => `   - ${line}`)];
-}
-
-/** Removes the ruleset's name from a sentence, for a list below that name. */
-function withoutName(summary: string, { ruleset: { name = "" } }: ExplainedDeployment): string {
-  return summary.replace(`${name} is pinned`, "pinned").replace(`${name} `, "");
-}
-
-/** Formats one line per override. Rules with their own override are listed by name. */
-function groupLines(what: string, rules: readonly ExplainedRule[]): string[] {
-  return [...new Set(rules.map(({ by }) => by))].map((by) => {
-    const group = rules.filter((rule) => rule.by === by);
-    const count = `${what}: ${pluralize(group.length, "rule")}`;
-    if (by === "ruleset") return `${count}, by an override of the whole ruleset`;
-    if (by !== "rule") return `${count} tagged ${cellSpan(by.slice("category ".length))}`;
-    const names = group.map(({ id, description }) => `${prose(description)} (${cellSpan(id)})`);
-    return `${count}: ${firstOf(names, SHOWN_RULES)}`;
-  });
-}
-
-function nameOf({ ruleset }: ExplainedDeployment): string {
-  return prose(ruleset.name ?? ruleset.id);
 }

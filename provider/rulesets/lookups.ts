@@ -210,20 +210,19 @@ const zoneExplanation = lookup<ExplainZoneArgs, ZoneExplanation>("explainZone", 
 /**
  * Explains what a zone's managed rulesets do, no matter who deployed them. For each deployment, returns the ruleset,
  * paranoia level, score threshold, action, exceptions and the rules that overrides turn on or off. Also returns what
- * the ruleset's latest version changed for the deployment, and what a pinned version lacks. The result contains this
- * as data and as Markdown for pull requests.
+ * the ruleset's latest version changed for the deployment, and what a pinned version lacks.
  *
  * @throws If an argument is invalid.
  * @throws If the token lacks Zone WAF Read or Account Rulesets Read.
  * @example
- * A Markdown summary of a zone as a stack output
+ * What a zone's managed rulesets do, as a stack output
  * ```ts
  * import { explainZone } from "pulumi-edgeguard";
  *
- * export const wafSummary = explainZone({
+ * export const waf = explainZone({
  *   zoneId: "0da42c8d2132a9ddaf714f9e7c920711",
  *   accountId: "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1",
- * }).then(({ markdown }) => markdown);
+ * }).then(({ deployments }) => deployments);
  * ```
  * @see https://developers.cloudflare.com/waf/managed-rules/
  * @see `GET /zones/{zone_id}/rulesets/phases/{ruleset_phase}/entrypoint`

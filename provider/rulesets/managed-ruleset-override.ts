@@ -4,7 +4,7 @@ import { expression, expressionWarning, isSameExpression } from "../rules-langua
 import { CompositeId, scopeName, scopeOf } from "../runtime/composite-id";
 import { ID, adopt, type Adopt, type LiteralUnion } from "../runtime/fields";
 import { adoptedId, type Adopted } from "../runtime/adopted";
-import type { Context, Findings } from "../runtime/lifecycle";
+import type { Context } from "../runtime/lifecycle";
 import type { CheckFailure } from "../runtime/inputs";
 import { LOCK } from "../runtime/locks";
 import { omitAbsent, canonicalJson, pick, sameJson, type JsonObject } from "../basics/json";
@@ -41,7 +41,6 @@ import {
   deploymentIn,
   incomparable,
   missingInVersion,
-  movedScoreRule,
   newsOfPinned,
   newsOfVersion,
 } from "./version-changes";
@@ -382,18 +381,10 @@ export const managedRulesetOverride = defineResource({
 
   messages: (found, { args: { ref } }) => checkMessages(found, ref),
 
-  // The check has already read the ruleset.
-  review({ ctx, state, args, inputs, change }) {
+  review({ state, args, inputs, change }) {
     if (args === undefined || change !== "update") return Promise.resolve([]);
-    const version = async (): Promise<Findings> => {
-      const resolved = recordedRuleIds(inputs);
-      const prepared = await prepare(ctx, args, resolved);
-      const { rulesetId, rulesetVersion, known, ruleIds = {} } = state;
-      const recorded = { ...args, rulesetId, rulesetVersion, known };
-      for (const line of movedScoreRule(prepared.managed, recorded)) ctx.say.warn(line);
-      return sameMeanings(ruleIds, resolved) ? {} : { failures: [OTHER_RULES] };
-    };
-    return Promise.resolve([version]);
+    const isSame = sameMeanings(state.ruleIds ?? {}, recordedRuleIds(inputs));
+    return Promise.resolve([() => Promise.resolve(isSame ? {} : { failures: [OTHER_RULES] })]);
   },
 
   async create({ ctx, args, inputs }) {
@@ -443,8 +434,7 @@ export const managedRulesetOverride = defineResource({
     const isOtherRuleset = deploys !== undefined && deploys.rulesetId !== state.rulesetId;
     const versions: string[] = [];
     if (managed !== undefined && !isOtherRuleset) {
-      for (const line of [...missingInVersion(ctx, managed, state), ...movedScoreRule(managed, state)])
-        ctx.say.warn(line);
+      for (const line of missingInVersion(ctx, managed, state)) ctx.say.warn(line);
       const before = found.rules.slice(0, found.rules.indexOf(rule));
       const live = { managed, version: deploys?.version, deployment: deploymentIn(before, rule) };
       versions.push(...(await newsOfVersion(ctx, state, live)), ...(await newsOfPinned(ctx, state, live)));

@@ -13,7 +13,6 @@ import {
 import { isPinned, type Declared, type Prepared } from "./deployment";
 import { OVERRIDING } from "./effective";
 import { findManagedRuleset, isIncomplete, readVersionOnce } from "./managed";
-import { scoreRuleOf } from "./overrides";
 import type { RuleIds } from "./rule-names";
 import { skippedRulesOf } from "./skip";
 import { validate, withoutSecrets } from "./validate";
@@ -27,7 +26,7 @@ import type { ManagedRuleset, Skip, ZoneRule } from "./wire";
 interface Recorded extends Declared {
   readonly rulesetId: string;
   readonly rulesetVersion: string;
-  readonly known: { readonly scoreRule?: string | undefined; readonly version?: string | undefined };
+  readonly known: { readonly version?: string | undefined };
   readonly ruleIds?: RuleIds | undefined;
 }
 
@@ -167,18 +166,6 @@ export function missingInVersion(ctx: Context, managed: ManagedRuleset, recorded
   if (findings.length === 0) return [];
   return [
     `${label(recorded)}: these settings don't apply to version ${managed.version} of ${JSON.stringify(managed.name)} and have no effect: ${findings.join("; ")}. Change the program, then run \`pulumi up\`.`,
-  ];
-}
-
-/** Warns about a score threshold or action set on a rule that no longer compares the score. */
-export function movedScoreRule(managed: ManagedRuleset, recorded: Recorded): string[] {
-  const { owasp, rulesetId, known } = recorded;
-  const [before, now] = [known.scoreRule, scoreRuleOf(managed)];
-  const isSet = owasp?.scoreThreshold !== undefined || owasp?.action !== undefined;
-  if (!isSet || managed.id !== rulesetId || incomparable(managed) !== undefined) return [];
-  if (before === undefined || now === undefined || before === now) return [];
-  return [
-    `${label(recorded)}: in version ${managed.version} of ${JSON.stringify(managed.name)}, rule ${now} compares the score. The last update set owasp's score threshold and action on rule ${before}, where they no longer have an effect. The next \`pulumi up\` sets them on the new rule.`,
   ];
 }
 

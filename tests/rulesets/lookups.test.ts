@@ -161,39 +161,6 @@ describe.each(["documented", "openapi"] as const)("in the API's %s dialect", (di
       ).toBe(true);
     });
 
-    test("explains a zone as a table, followed by what differs from the defaults", async () => {
-      await bench.up(
-        bench.declare({
-          enabled: false,
-          expression: 'http.host eq "a|b.example"',
-          owasp: { paranoiaLevel: 3 },
-          rules: { [(await bench.managedRules(managedRulesets.owasp))[0]?.id ?? ""]: { enabled: false } },
-          exceptions: [{ expression: 'http.user_agent contains "``<b>@team"', skip: "this" }],
-        }),
-      );
-      const { markdown, deployments } = await explained();
-      const lines = markdown.split("\n");
-      expect(lines[0]).toBe(`### Managed rulesets of zone ${bench.zone}`);
-      expect(lines[2]).toBe(
-        "| # | Ruleset | Version | Requests | State | Paranoia level | Threshold | Action | Rules | Exceptions |",
-      );
-      const rules = deployments[2]?.rules;
-      expect(lines[6]).toMatch(
-        `| 3 | ${OWASP} | ${deployments[2]?.ruleset.version ?? ""} | <code>http&#46;host eq &#34;a&#124;b&#46;example&#34;</code> | **off** | 3 | 40 (medium) | block | 0 on, ${rules?.off ?? 0} off | 2 |`,
-      );
-      expect(markdown).toMatch(
-        /1\. Cloudflare Managed Ruleset\n {3}- 87 → 88: 1 new rule, 1 on in this deployment \(1 block\), 1 rule was removed \(1 off\)\n {3}- off: \d+ rules tagged `wordpress`\n {3}- log: \d+ rules tagged `anomaly`/,
-      );
-      expect(markdown).toContain(
-        '   - exception for ```http.user_agent contains "``<b>@team"```: skips the whole',
-      );
-      expect(markdown).toContain("   - log: 7 rules, by an override of the whole ruleset");
-      expect(markdown).toMatch(/- off: 1 rule: 920100: .* \(`[0-9a-f]{32}`\)/);
-      expect(markdown).toContain(
-        '   - exception for `http.request.uri.path eq "/health" and http.user_agent contains "monitor"` (The monitoring system requests the health page every second): skips the whole ruleset',
-      );
-    });
-
     test("says what the latest version changed in the zone, and what a pinned version lacks", async () => {
       await bench.up(bench.declareManaged({ version: "87", categories: [{ tag: "nodejs", action: "log" }] }));
       const [managed, credentials, pinned] = (await explained()).deployments;
@@ -212,9 +179,6 @@ describe.each(["documented", "openapi"] as const)("in the API's %s dialect", (di
       expect(credentials).not.toHaveProperty("latestChange");
       expect(pinned).not.toHaveProperty("latestChange");
       expect(pinned?.behind?.rules.map(({ after = "gone" }) => after)).toEqual(["log", "gone"]);
-      expect((await explained()).markdown).toContain(
-        "\n   - pinned to 87 (the latest is 88): lacks 1 new rule, 1 would be on (1 log), still has 1 rule that version 88 no longer has (1 off)\n",
-      );
     });
 
     test("explains the zone even if an earlier version can't be read", async () => {
@@ -226,12 +190,8 @@ describe.each(["documented", "openapi"] as const)("in the API's %s dialect", (di
       bench.api.clearFaults();
     });
 
-    test("explains a zone without deployments in one sentence, and reads each ruleset once", async () => {
-      const { markdown, deployments } = await explainZone({ zoneId: zones.empty }, opts);
-      expect(deployments).toEqual([]);
-      expect(markdown).toBe(
-        `### Managed rulesets of zone ${zones.empty}\n\nThe zone deploys no managed ruleset.\n`,
-      );
+    test("explains a zone without deployments, and reads each ruleset once", async () => {
+      expect((await explainZone({ zoneId: zones.empty }, opts)).deployments).toEqual([]);
       await bench.up(bench.declare());
       await bench.up(bench.declare({ ref: `${REF}-2`, expression: "ssl" }));
       const zoneId = bench.zone;

@@ -399,7 +399,7 @@ describe("a skip rule that someone puts in front of the deployment", () => {
     await bench.deleteRule(added);
   });
 
-  test.each<[string, object]>([
+  test.each<[string, Record<string, unknown>]>([
     ["something else", { description: "shop" }],
     ["the position, to where the rule is", { position: "last" }],
   ])("is reported by an update of %s, and stays drift: only a refresh records it", async (_, change) => {
