@@ -18,3 +18,8 @@ export function keyText(key: string): string {
   if (key === "__proto__") return '["__proto__"]';
   return JS_NAME.test(key) ? key : JSON.stringify(key);
 }
+
+/** Escapes text in YAML that Pulumi would read as a reference: `${` becomes `$${`. */
+export function escapeReferences(text: string): string {
+  return text.replace(/\$(?=[${])/g, "$$$$");
+}

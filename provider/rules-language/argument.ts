@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { checkExpression } from "./check";
-import { normalizeNotation } from "./equivalence";
+import { canonicalExpression, normalizeNotation } from "./equivalence";
 
 /**
  * The schema of an expression argument. Rejects what Cloudflare would reject. The text is sent as written, except that
@@ -32,11 +32,8 @@ export function expressionWarning(
   return sentences.length === 0 ? undefined : { warning: `${resource}: ${sentences.join(" ")}` };
 }
 
-/** Whether two values are the same expression, ignoring whitespace and notation. */
+/** Whether two values are the same expression, ignoring whitespace, parentheses, notation and the order of operands. */
 export function isSameExpression(one: unknown, other: unknown): boolean {
-  return (
-    typeof one === "string" &&
-    typeof other === "string" &&
-    normalizeNotation(one) === normalizeNotation(other)
-  );
+  const normal = (text: string): string => canonicalExpression(text) ?? normalizeNotation(text);
+  return typeof one === "string" && typeof other === "string" && normal(one) === normal(other);
 }

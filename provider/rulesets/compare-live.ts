@@ -1,11 +1,12 @@
+import { isSameExpression } from "../rules-language/argument";
 import { scopeOf } from "../runtime/composite-id";
 import type { Context } from "../runtime/lifecycle";
 import { omitAbsent, sameJson } from "../basics/json";
-import { applying } from "../basics/words";
 import type { Existing } from "./adoption";
 import { compareEffects, type RunningRuleset } from "./compare-effects";
 import { prepare, type Declared, type Prepared } from "./deployment";
 import type { RuleInFront, RulesetImpact } from "./impact";
+import { declaredDeployments } from "./duplicates";
 import { isSameEntryPoint } from "./entry-point";
 import { OVERRIDING } from "./effective";
 import { isSameException, ownExceptions } from "./exceptions";
@@ -14,7 +15,7 @@ import { isSamePlace, missingAnchor, placementOf, positionOfNew, positionOnWrong
 import type { RuleIds } from "./rule-names";
 import { RESERVED_REF } from "./refs";
 import { idsIn } from "./skip";
-import { skippedBy } from "./skip-rules";
+import { exceptionsIn, skippedBy, skipText } from "./skip-rules";
 import { trafficOf } from "./traffic";
 import type { EntryPoint, ZoneRule } from "./wire";
 
@@ -205,7 +206,7 @@ function beforeNew({ args, prepared, found }: LiveComparison): readonly ZoneRule
 
 /**
  * Says what has no effect because of the rules' order: exceptions that name only rulesets that run before the rule, and a
- * new rule behind one that skips it for all requests.
+ * new rule behind one that skips it for all requests. Of an adopted rule, it lists all that others skip of it.
  */
 export function orderWarnings(ctx: Context, compared: LiveComparison): readonly string[] {
   const { prepared, found, own, existing } = compared;
@@ -213,12 +214,7 @@ export function orderWarnings(ctx: Context, compared: LiveComparison): readonly 
   const before = own === undefined ? beforeNew(compared) : course?.others.slice(0, course.after);
   if (found === undefined || before === undefined) return [];
   const { id: ownId } = prepared.managed;
-  const isNew = own === undefined || existing !== undefined;
-  const skipping = before.find(
-    ({ enabled, expression, skips }) =>
-      isNew && enabled && expression === "true" && skippedBy(skips, ownId) === "all",
-  );
-  const instead = ({ ref }: ZoneRule): string => `set position: { before: ${JSON.stringify(ref)} }`;
+  const instead = (ref: string): string => `set position: { before: ${JSON.stringify(ref)} }`;
   const late = prepared.exceptions.flatMap((exception, index) =>
     idsIn(exception.skip).flatMap((id) => {
       const runs = found.rules.filter(
@@ -226,21 +222,40 @@ export function orderWarnings(ctx: Context, compared: LiveComparison): readonly 
       );
       const [first] = runs;
       const has = (rule: ZoneRule): boolean =>
-        found.rules.slice(0, found.rules.indexOf(rule)).some((each) => isSameException(each, exception));
+        found.rules
+          .slice(0, found.rules.indexOf(rule))
+          .some((each) => isSameException(each, exception) && !isRemoved(ctx, each));
       return id === ownId || first === undefined || !runs.every((rule) => before.includes(rule) && !has(rule))
         ? []
         : [
-            `exceptions[${index}] doesn't apply to rule ${ruleLabel(ctx, first)}, which runs before this one. Declare the exception there, or ${instead(first)}`,
+            `exceptions[${index}] doesn't apply to rule ${ruleLabel(ctx, first)}, which runs before this one. Declare the exception there, or ${instead(first.ref)}`,
           ];
     }),
   );
+  if (own !== undefined && existing === undefined) return late;
+  const others = before.filter(
+    (rule) => !RESERVED_REF.test(rule.ref) && !prepared.exceptions.some((one) => isSameException(rule, one)),
+  );
+  const skipping = exceptionsIn(others, ownId).filter(
+    ({ expression, skips }) => existing !== undefined || (expression === "true" && skips === "all"),
+  );
   return [
     ...late,
-    ...applying(
-      skipping &&
-        `rule ${ruleLabel(ctx, skipping)} skips it for all requests. Delete that rule, or ${instead(skipping)}`,
+    ...skipping.map(
+      (each) => `${skipText(each)}. Unless that's intended, delete that rule, or ${instead(each.ref)}`,
     ),
   ];
+}
+
+/** Whether the program no longer declares an exception of one of its deployments. */
+function isRemoved(ctx: Context, { ref, expression }: ZoneRule): boolean {
+  const holder = [...declaredDeployments(ctx).values()].find((each) =>
+    ref.startsWith(`${each.ref}/exception/`),
+  );
+  return (
+    holder !== undefined &&
+    holder.exceptions?.some((each) => isSameExpression(each.expression, expression)) !== true
+  );
 }
 
 /** Returns how many of the other rules will run before the rule. */

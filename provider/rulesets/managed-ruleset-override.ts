@@ -593,7 +593,7 @@ export interface ManagedRulesetOverrideArgs {
    * `(cf.zone.name in {"shop.example" "blog.example"}) and cf.zone.plan eq "ENT"`, and so do those of `exceptions`.
    * At most 4,096 characters. An expression that Cloudflare can't parse fails the preview, and the message says where
    * the mistake is. A field or function that this version doesn't know causes a warning. Differences in notation
-   * (whitespace, `==` for `eq`) don't count as changes. The default selects all requests. Updates in place.
+   * (whitespace, parentheses, `==` for `eq`, the order of operands) don't count as changes. The default selects all requests. Updates in place.
    * @defaultValue `"true"`
    */
   readonly expression?: pulumi.Input<string>;

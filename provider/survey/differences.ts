@@ -167,16 +167,21 @@ function zoneFacts(zone: Zone, stacks: Stacks): Facts {
   return {
     plan: mapCell(zone.plan, plain),
     status: mapCell(zone.status, (status) => graded(STATUS, status)),
-    "Page Shield": mapCell(zone.pageShield, ({ enabled, useConnectionUrlPath, stack }) => ({
-      ...switched(enabled),
-      ...(enabled && {
-        details: {
-          "paths of connections":
-            useConnectionUrlPath === undefined ? undefined : switched(useConnectionUrlPath),
-          stack: managedBy(stack, stacks),
-        },
+    "Page Shield": mapCell(
+      zone.pageShield,
+      ({ enabled, useReportingEndpoint, useConnectionUrlPath, stack }) => ({
+        ...switched(enabled),
+        ...(enabled && {
+          details: {
+            "Cloudflare's reporting endpoint":
+              useReportingEndpoint === undefined ? undefined : switched(useReportingEndpoint),
+            "paths of connections":
+              useConnectionUrlPath === undefined ? undefined : switched(useConnectionUrlPath),
+            stack: managedBy(stack, stacks),
+          },
+        }),
       }),
-    })),
+    ),
     policies: list(zone.policies, ({ id, description, effect, expression, value, wouldBlock, stack }) => ({
       key: id,
       label: labelOf("policy", description, id),

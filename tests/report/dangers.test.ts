@@ -78,6 +78,12 @@ describe("reports that a managed ruleset stops acting:", () => {
     action_parameters: { id, overrides },
     expression: "true",
   });
+  const skips = (ruleset: string, expression: string): object => ({
+    action: "skip",
+    action_parameters: { rulesets: [ruleset] },
+    expression,
+    enabled: true,
+  });
   const REMOVED = `OWASP in zone ${ZONE} is removed`;
 
   test.each<[string, string[], MadeStep[]]>([
@@ -177,6 +183,20 @@ describe("reports that a managed ruleset stops acting:", () => {
         stepOf("delete", "ManagedRulesetOverride", "one", {
           old: { ...rule, action: "block" },
           outputs: { ...outputs, rulesetId: "o", previous: { rule: executes("o", { action: "log" }) } },
+        }),
+      ],
+    ],
+    [
+      "but not when the restored exception names the deployment's ruleset by its ID",
+      [],
+      [
+        stepOf("delete", "ManagedRulesetOverride", "one", {
+          old: { ...rule, exceptions: [{ expression: 'http.host eq "a"', skip: "this" }] },
+          outputs: {
+            ...outputs,
+            rulesetId: "o",
+            previous: { rule: executes("o", {}), exceptions: [{ rule: skips("o", 'http.host eq "a"') }] },
+          },
         }),
       ],
     ],

@@ -346,7 +346,7 @@ describe("a change that costs more than it shows", () => {
       destinationShown: "https://a",
     };
     const { title, ...rest } = old;
-    const now = { ...rest, enabled: false, filter: '{"where":{}}', destinationShown: "https://b" };
+    const now = { ...rest, enabled: false, filter: '{"where":"${a}"}', destinationShown: "https://b" };
     const plan = planJson(
       stepOf("refresh", "LogpushJob", "a", { old: { ...rest, name: title }, new: rest }),
       stepOf("update", "LogpushJob", "a", { old: now, new: { ...rest, name: title } }),
@@ -355,7 +355,7 @@ describe("a change that costs more than it shows", () => {
       "# Without name",
       'destinationConf: "…" # The current value, which the plan hides.',
       "enabled: false",
-      "filter: '{\"where\":{}}'",
+      'filter: \'{"where":"$${a}"}\'',
     ];
     const found = driftIn(plan).resources[0];
     expect(found).toMatchObject({ language: "yaml" });

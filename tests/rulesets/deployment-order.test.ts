@@ -67,9 +67,25 @@ describe("the preview warns", () => {
       rules: [skip],
     });
     const [rule] = await bench.rules();
-    const warning = `managed ruleset "${STACK}owasp": rule "incident" skips it for all requests. Delete that rule, or set position: { before: "${String(rule?.ref)}" }`;
+    const warning = `managed ruleset "${STACK}owasp": someone else's rule "incident" skips the whole ruleset for all requests. Unless that's intended, delete that rule, or set position: { before: "${String(rule?.ref)}" }`;
     expect(await bench.warnings(owasp())).toEqual([expect.stringContaining(warning)]);
     expect(await bench.warnings(owasp({ position: "first" }))).toEqual([]);
+  });
+
+  test("about an exception that the program moves from an earlier rule to a later one", async () => {
+    const exceptions = [{ ...UPLOAD, skip: { rulesets: [managedRulesets.managed] } }];
+    const [first, second] = [
+      await bench.up(managed({ exceptions: [{ ...UPLOAD, skip: "this" }] })),
+      await bench.up(owasp()),
+    ];
+    const operation = bench.operation();
+    await operation.preview(TYPE, managed({ exceptions: undefined }), first);
+    await operation.preview(TYPE, owasp({ exceptions }), second);
+    expect(operation.warned).toContainEqual(
+      expect.stringContaining(
+        `exceptions[0] doesn't apply to rule "${STACK}managed", which runs before this one`,
+      ),
+    );
   });
 
   test("of nothing if the earlier rule has the same exception", async () => {

@@ -222,9 +222,10 @@ const GRADED: readonly Case[] = [
     "neutral: Cloudflare Managed Ruleset: rules on log in version 87: 0 -> 5",
   ],
   [
-    "Page Shield no longer reports the paths of connections",
-    { pageShield: { enabled: true, useConnectionUrlPath: true } },
-    { pageShield: { enabled: true, useConnectionUrlPath: false } },
+    "Page Shield no longer uses Cloudflare's reporting endpoint, or the paths of connections",
+    { pageShield: { enabled: true, useReportingEndpoint: true, useConnectionUrlPath: true } },
+    { pageShield: { enabled: true, useReportingEndpoint: false, useConnectionUrlPath: false } },
+    "worse: Page Shield: Cloudflare's reporting endpoint: on -> off",
     "worse: Page Shield: paths of connections: on -> off",
   ],
   [

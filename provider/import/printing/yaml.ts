@@ -1,4 +1,5 @@
 import { Document, Pair, Scalar, YAMLMap, YAMLSeq, type Node } from "yaml";
+import { escapeReferences } from "../../basics/code";
 import { INVISIBLE, visible } from "../../basics/printable";
 import type { Code, Member } from "../code";
 import type { IdConstant, UsedSecret } from "../draft";
@@ -55,7 +56,7 @@ function resourceEntry({ type, name, args, comment }: Declaration): Entry {
 function nodeOf({ form }: Code): Node {
   switch (form.kind) {
     case "data":
-      return typeof form.data === "string" ? scalar(escaped(form.data)) : new Scalar(form.data);
+      return typeof form.data === "string" ? scalar(escapeReferences(form.data)) : new Scalar(form.data);
     case "reference":
       return scalar(`\${${form.to}}`);
     case "secret":
@@ -79,12 +80,7 @@ function nodeOf({ form }: Code): Node {
 }
 
 function memberEntry({ name, code, comment }: Member): Entry {
-  return pair(escaped(name), nodeOf(code), comment);
-}
-
-/** Escapes text that Pulumi would read as a reference: `${` becomes `$${`. */
-function escaped(text: string): string {
-  return text.replace(/\$(?=[${])/g, "$$$$");
+  return pair(escapeReferences(name), nodeOf(code), comment);
 }
 
 function map(entries: readonly Entry[]): YAMLMap {

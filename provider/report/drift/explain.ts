@@ -1,4 +1,5 @@
 import { omitAbsent, ownMember, sameJson, type JsonObject } from "../../basics/json";
+import { escapeReferences } from "../../basics/code";
 import { applying, inSeries } from "../../basics/words";
 import { EXCEPTIONS_APART } from "../../rulesets/live-rule";
 import { PAYLOAD_KEY } from "../../rulesets/impact";
@@ -290,6 +291,7 @@ function codeOf(step: Step, args: JsonObject): string[] {
       return `${name}: "…"${end} ${note} The current value, which the plan hides.${also}`;
     if (given === undefined) return isYaml ? `# Without ${name}` : `${name}: undefined,`;
     const isBestInSingleQuotes = typeof given === "string" && /^[^'\\\p{Cc}]*"[^'\\\p{Cc}]*$/u.test(given);
-    return `${name}: ${isBestInSingleQuotes ? `'${given}'` : JSON.stringify(given)}${end}`;
+    const text = isBestInSingleQuotes ? `'${given}'` : JSON.stringify(given);
+    return `${name}: ${isYaml ? escapeReferences(text) : text}${end}`;
   });
 }

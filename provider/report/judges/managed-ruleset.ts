@@ -6,6 +6,7 @@ import { PAYLOAD_KEY, rulesetRecord } from "../../rulesets/impact";
 import { compileOverrides } from "../../rulesets/overrides";
 import { mergeRuleIds, recordedRuleIds, sameMeanings } from "../../rulesets/resolve-rules";
 import { byRuleId, byRuleName, type RuleIds } from "../../rulesets/rule-names";
+import { asDeclared } from "../../rulesets/skip";
 import { entryPoint, type Overrides } from "../../rulesets/wire";
 import { hasUnknown } from "../../runtime/engine-values";
 import { shownMember, UNMANAGED } from "../../runtime/unmanaged";
@@ -254,6 +255,8 @@ function asFound(old: Side): Side {
   if (rule === undefined || found === undefined) return old;
   const { rulesetId, version, overrides } = found.deploys ?? {};
   const same = rulesetId === old.outputs["rulesetId"];
+  const skipped = asList(old.inputs["exceptions"]).map((each) => asObject(each)["skip"]);
+  const ids = { own: rulesetId ?? "", rulesets: {}, rules: recordedRuleIds(old.inputs) };
   const inputs = {
     ...pick(old.inputs, ["zoneId", "accountId", "phase"]),
     // The rest of the expansion is about the program's overrides.
@@ -274,7 +277,9 @@ function asFound(old: Side): Side {
           ? undefined
           : inFront
               .filter(({ enabled }) => enabled)
-              .map(({ expression, skips, logging }) => omitAbsent({ expression, skip: skips, logging })),
+              .map(({ expression, skips, logging }) =>
+                omitAbsent({ expression, skip: asDeclared(skips, skipped, ids), logging }),
+              ),
     }),
   };
   return { inputs, outputs: omit(old.outputs, [UNMANAGED]) };
