@@ -43,12 +43,13 @@ export async function currentJob(
   const names = Object.keys({ ...recorded, ...exists }).filter((name) => !SECRETS.includes(name));
   const [shown, before] = [exists, recorded].map(({ destinationConf }) => shownDestination(destinationConf));
   const { destinationConf: next } = inputs;
-  const declared = typeof next === "string" ? next : recorded.destinationConf;
   // Someone may have changed the destination to what the program says now.
   const isThere = typeof next === "string" && samePlace(exists.destinationConf, next);
-  const isOther = [recorded.destinationConf, declared].every((each) =>
-    differsInHidden(exists.destinationConf, each),
-  );
+  const isDeclared =
+    typeof next === "string" &&
+    shownDestination(next) === shown &&
+    !differsInHidden(exists.destinationConf, next);
+  const isOther = !isDeclared && differsInHidden(exists.destinationConf, recorded.destinationConf);
   const where = shown === before ? olds["destinationShown"] : shown;
   const args = {
     ...Object.fromEntries(names.map((name) => [name, ownMember(exists, name)])),

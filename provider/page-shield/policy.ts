@@ -238,8 +238,8 @@ export interface PageShieldPolicyArgs {
   /**
    * The requests that the policy covers, in Cloudflare's Rules language: `http.host eq "www.example.com"`. An invalid
    * expression fails the preview, and the message gives the position of the mistake. A field or function that
-   * this version doesn't know causes a warning. The expression is sent as written, but differences in whitespace,
-   * parentheses, notation (`==` for `eq`) and the order of operands don't count as changes. Updates in place.
+   * this version doesn't know causes a warning. The expression is sent as written, but differences in whitespace and
+   * notation (`==` for `eq`) don't count as changes. Updates in place.
    */
   readonly expression: pulumi.Input<string>;
   /**

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { checkExpression } from "./check";
-import { canonicalExpression, normalizeNotation } from "./equivalence";
+import { normalizeNotation } from "./equivalence";
 
 /**
  * The schema of an expression argument. Rejects what Cloudflare would reject. The text is sent as written, except that
@@ -32,8 +32,11 @@ export function expressionWarning(
   return sentences.length === 0 ? undefined : { warning: `${resource}: ${sentences.join(" ")}` };
 }
 
-/** Whether two values are the same expression, ignoring whitespace, parentheses, notation and the order of operands. */
+/** Whether two values are the same expression, ignoring whitespace and notation. */
 export function isSameExpression(one: unknown, other: unknown): boolean {
-  const normal = (text: string): string => canonicalExpression(text) ?? normalizeNotation(text);
-  return typeof one === "string" && typeof other === "string" && normal(one) === normal(other);
+  return (
+    typeof one === "string" &&
+    typeof other === "string" &&
+    normalizeNotation(one) === normalizeNotation(other)
+  );
 }

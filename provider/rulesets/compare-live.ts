@@ -209,8 +209,9 @@ function beforeNew({ args, prepared, found }: LiveComparison): readonly ZoneRule
  * new rule behind one that skips it for all requests. Of an adopted rule, it lists all that others skip of it.
  */
 export function orderWarnings(ctx: Context, compared: LiveComparison): readonly string[] {
-  const { prepared, found, own, existing } = compared;
+  const { args, prepared, found, own, existing } = compared;
   const course = courseOf(compared);
+  const programs = [...declaredDeployments(ctx).values()].filter((each) => isSameEntryPoint(each, args));
   const before = own === undefined ? beforeNew(compared) : course?.others.slice(0, course.after);
   if (found === undefined || before === undefined) return [];
   const { id: ownId } = prepared.managed;
@@ -224,7 +225,7 @@ export function orderWarnings(ctx: Context, compared: LiveComparison): readonly 
       const has = (rule: ZoneRule): boolean =>
         found.rules
           .slice(0, found.rules.indexOf(rule))
-          .some((each) => isSameException(each, exception) && !isRemoved(ctx, each));
+          .some((each) => isSameException(each, exception) && !isRemoved(programs, each));
       return id === ownId || first === undefined || !runs.every((rule) => before.includes(rule) && !has(rule))
         ? []
         : [
@@ -234,7 +235,11 @@ export function orderWarnings(ctx: Context, compared: LiveComparison): readonly 
   );
   if (own !== undefined && existing === undefined) return late;
   const others = before.filter(
-    (rule) => !RESERVED_REF.test(rule.ref) && !prepared.exceptions.some((one) => isSameException(rule, one)),
+    (rule) =>
+      !(existing !== undefined && RESERVED_REF.test(rule.ref)) &&
+      !programs.some((each) =>
+        each.exceptions?.some((one) => isSameExpression(one.expression, rule.expression)),
+      ),
   );
   const skipping = exceptionsIn(others, ownId).filter(
     ({ expression, skips }) => existing !== undefined || (expression === "true" && skips === "all"),
@@ -248,10 +253,8 @@ export function orderWarnings(ctx: Context, compared: LiveComparison): readonly 
 }
 
 /** Whether the program no longer declares an exception of one of its deployments. */
-function isRemoved(ctx: Context, { ref, expression }: ZoneRule): boolean {
-  const holder = [...declaredDeployments(ctx).values()].find((each) =>
-    ref.startsWith(`${each.ref}/exception/`),
-  );
+function isRemoved(programs: readonly Declared[], { ref, expression }: ZoneRule): boolean {
+  const holder = programs.find((each) => ref.startsWith(`${each.ref}/exception/`));
   return (
     holder !== undefined &&
     holder.exceptions?.some((each) => isSameExpression(each.expression, expression)) !== true

@@ -444,7 +444,7 @@ export const managedRulesetOverride = defineResource({
     const live = readLiveRule(state, facts, found, rule, { ref: state.ref, adopted: exceptionIds(state) });
     const skipped = (state.exceptions ?? []).map(({ skip }) => skip);
     const others = otherSkipRules(found, rule, exceptionIds(state));
-    warnOfSkips(ctx, state, others);
+    warnOfSkips(ctx, state.ref, state.otherSkipRules, others);
     const now = {
       ...state,
       ...live,
@@ -512,9 +512,9 @@ export const managedRulesetOverride = defineResource({
     const adopted = exceptionIds(state);
     await reconcileRule(rules, args, prepared, { rule, wanted, adopted, formerRef: state.ref, placing });
     const outputs = outputsOf(ctx, rules.now, currentRule(rules.now, rule), args, { ...prepared, adopted });
-    warnOfSkips(ctx, state, outputs.otherSkipRules);
     const stood = otherSkipRules(found, rule, adopted);
     const skips = acceptedSkips(state.otherSkipRules, stood, outputs.otherSkipRules);
+    warnOfSkips(ctx, state.ref, skips, outputs.otherSkipRules);
     return { ...outputs, ...omitAbsent({ otherSkipRules: skips, previous: state.previous }) };
   },
 
@@ -593,7 +593,7 @@ export interface ManagedRulesetOverrideArgs {
    * `(cf.zone.name in {"shop.example" "blog.example"}) and cf.zone.plan eq "ENT"`, and so do those of `exceptions`.
    * At most 4,096 characters. An expression that Cloudflare can't parse fails the preview, and the message says where
    * the mistake is. A field or function that this version doesn't know causes a warning. Differences in notation
-   * (whitespace, parentheses, `==` for `eq`, the order of operands) don't count as changes. The default selects all requests. Updates in place.
+   * (whitespace, `==` for `eq`) don't count as changes. The default selects all requests. Updates in place.
    * @defaultValue `"true"`
    */
   readonly expression?: pulumi.Input<string>;
@@ -870,8 +870,8 @@ export class ManagedRulesetOverride extends managedRulesetOverride.base<ManagedR
 }
 
 /** Warns of what other skip rules have skipped since they were recorded. */
-function warnOfSkips(ctx: Context, { ref, otherSkipRules }: OverrideState, now: unknown): void {
-  for (const line of newlySkippedByOthers(otherSkipRules, now))
+function warnOfSkips(ctx: Context, ref: string, recorded: unknown, now: unknown): void {
+  for (const line of newlySkippedByOthers(recorded, now))
     ctx.say.warn(`managed ruleset ${JSON.stringify(ref)}: ${line}.`);
 }
 

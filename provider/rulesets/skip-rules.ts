@@ -74,14 +74,14 @@ export function newlySkippedByOthers(before: unknown, now: unknown): string[] {
     .filter((each) => !recorded.some((other) => other.ruleId === each.ruleId && coversSkip(other, each)))
     .map(
       (each) =>
-        `${skipText(each)}. Remove that rule in the dashboard or by the API, or accept it: a refresh records it`,
+        `someone else's ${skipText(each)}. Remove that rule in the dashboard or by the API, or accept it: a refresh records it`,
     );
 }
 
 export function skipText({ ref, description, expression, skips }: ExplainedException): string {
   const what = skips === "all" ? "the whole ruleset" : pluralize(skips, "rule");
   const requests = expression === "true" ? "all requests" : truncate(expression, 120);
-  return `someone else's rule ${JSON.stringify(description || ref)} skips ${what} for ${requests}`;
+  return `rule ${JSON.stringify(description || ref)} skips ${what} for ${requests}`;
 }
 
 const coversSkip = (wider: ExplainedException, narrower: ExplainedException): boolean =>

@@ -71,18 +71,15 @@ describe("in a PageShieldPolicy", () => {
     expect((await b.refresh(recorded)).inputs).toEqual(refreshedInputs(recorded));
   });
 
-  test.each(['http.host=="www.empty.example"', '(http.host == "www.empty.example")'])(
-    "another notation of the same expression isn't a change: %s",
-    async (expression) => {
-      const recorded = await b.up(policy);
-      const other = { ...policy, expression };
-      expect(await b.step(other, recorded)).toBe("same");
-      await edit(recorded, { expression: other.expression });
-      const refreshed = await b.refresh(recorded);
-      expect(refreshed.outputs["expression"]).toBe(policy.expression);
-      expect(await b.step(policy, refreshed)).toBe("same");
-    },
-  );
+  test("another notation of the same expression isn't a change", async () => {
+    const recorded = await b.up(policy);
+    const other = { ...policy, expression: 'http.host=="www.empty.example"' };
+    expect(await b.step(other, recorded)).toBe("same");
+    await edit(recorded, { expression: other.expression });
+    const refreshed = await b.refresh(recorded);
+    expect(refreshed.outputs["expression"]).toBe(policy.expression);
+    expect(await b.step(policy, refreshed)).toBe("same");
+  });
 
   test("a questionable value causes one warning, when it changes", async () => {
     const doubtful = { ...policy, value: { scriptSrc: [] } };

@@ -946,10 +946,12 @@ test("a bucket's key that someone rotated is taken back by an update of somethin
   const job = { ...JOB, zoneId: ZONE, destinationConf: was };
   const recorded = await new Operation(api).up("LogpushJob", job);
   await rawSend(api, "PUT", `/zones/${ZONE}/logpush/jobs/${recorded.id}`, { destination_conf: is });
-  const step = await changing("LogpushJob", recorded, { ...job, name: "else" });
-  expect(dangerLines(hiding("destinationConf", step))).toEqual([
-    expect.stringContaining('s3://bucket/logs?region=eu-west-1, with another credential or tenant" →'),
-  ]);
+  for (const change of [{ name: "else" }, { destinationConf: `${String(was)}&sse=AES256` }]) {
+    const step = await changing("LogpushJob", recorded, { ...job, ...change });
+    expect(dangerLines(hiding("destinationConf", step))).toEqual([
+      expect.stringContaining('s3://bucket/logs?region=eu-west-1, with another credential or tenant" →'),
+    ]);
+  }
 });
 
 test("accepting that a job is deleted doesn't cover where a new one pushes", async () => {

@@ -67,7 +67,7 @@ describe("the preview warns", () => {
       rules: [skip],
     });
     const [rule] = await bench.rules();
-    const warning = `managed ruleset "${STACK}owasp": someone else's rule "incident" skips the whole ruleset for all requests. Unless that's intended, delete that rule, or set position: { before: "${String(rule?.ref)}" }`;
+    const warning = `managed ruleset "${STACK}owasp": rule "incident" skips the whole ruleset for all requests. Unless that's intended, delete that rule, or set position: { before: "${String(rule?.ref)}" }`;
     expect(await bench.warnings(owasp())).toEqual([expect.stringContaining(warning)]);
     expect(await bench.warnings(owasp({ position: "first" }))).toEqual([]);
   });
@@ -86,6 +86,26 @@ describe("the preview warns", () => {
         `exceptions[0] doesn't apply to rule "${STACK}managed", which runs before this one`,
       ),
     );
+  });
+
+  test("of nothing that the program declares itself, when it adopts the rules of a zone", async () => {
+    const office = { expression: "ip.src eq 192.0.2.1", skip: "all" };
+    const parameters = (id: string): object => ({
+      action: "execute",
+      expression: "true",
+      action_parameters: { id },
+    });
+    await rawSend(bench.api, "PUT", `${bench.path}/phases/http_request_firewall_managed/entrypoint`, {
+      rules: [
+        { action: "skip", expression: office.expression, action_parameters: { ruleset: "current" } },
+        parameters(managedRulesets.managed),
+        parameters(managedRulesets.owasp),
+      ],
+    });
+    const operation = bench.operation();
+    await operation.preview(TYPE, managed({ exceptions: [office] }));
+    await operation.preview(TYPE, bench.declare({ ref: `${STACK}owasp`, owasp: undefined }));
+    expect(operation.warned).toEqual([]);
   });
 
   test("of nothing if the earlier rule has the same exception", async () => {

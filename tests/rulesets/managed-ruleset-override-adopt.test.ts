@@ -616,9 +616,7 @@ describe("a rename without an alias", () => {
     ]);
     // What someone else skips stays told, although the new resource has no record of it.
     expect(preview.warned).toEqual([
-      expect.stringMatching(
-        /someone else's rule "The monitoring system .* Unless that's intended, delete that rule/,
-      ),
+      expect.stringMatching(/rule "The monitoring system .* Unless that's intended, delete that rule/),
     ]);
     expect(bench.writes()).toEqual([]);
 

@@ -418,6 +418,7 @@ describe("a skip rule that someone puts in front of the deployment", () => {
     const added = await bench.addRule({ ...byHand, expression: "true", position: { index: 2 } });
     const op = bench.operation();
     const updated = await op.up(TYPE, bench.declare({ position: "last" }), recorded);
+    expect(op.warned.join()).not.toContain("someone else's rule");
     const { refreshed } = await refresh(updated);
     expect(driftOf(TYPE, updated, refreshed)).toBeUndefined();
     await bench.deleteRule(added);

@@ -9,6 +9,7 @@ import { print, printToStderr, type Io } from "../../terminal/io";
 import {
   onAccount,
   onNamespace,
+  envOf,
   projectOf,
   targetOf,
   type KvOptions,
@@ -18,9 +19,10 @@ import { snippetFor } from "./snippet";
 
 /** Creates a namespace with the title that Wrangler gives it: `[<env>-]<NAMESPACE>[_preview]`. */
 export async function createNamespace(io: Io, name: string, options: KvOptions): Promise<void> {
-  const { env, preview = false } = options;
-  const title = fullTitle(`${env === undefined ? "" : `${env}-`}${checkedTitle(name)}`, preview);
+  const { preview = false } = options;
   const project = projectOf(io, options, { envNeedsFile: false });
+  const env = envOf(io, options, project.config);
+  const title = fullTitle(`${env === undefined ? "" : `${env}-`}${checkedTitle(name)}`, preview);
   await onAccount(io, project, async ({ ctx, accountId }) => {
     const { id } = await ctx.api.post(namespacesPath(accountId), {
       what: `Creating namespace ${JSON.stringify(title)}`,

@@ -51,8 +51,8 @@ export interface Target extends Project {
 }
 
 /** Returns the environment. As in Wrangler, CLOUDFLARE_ENV selects one of a configuration file that has any. */
-function envOf(io: Io, { env }: KvOptions, config: ProjectConfig): string | undefined {
-  const hasAny = Object.keys(config.env).length > 0;
+export function envOf(io: Io, { env }: KvOptions, config: ProjectConfig | undefined): string | undefined {
+  const hasAny = Object.keys(config?.env ?? {}).length > 0;
   return env ?? (hasAny ? io.env["CLOUDFLARE_ENV"] || undefined : undefined);
 }
 
