@@ -212,7 +212,8 @@ describe("edgeguard rollout", () => {
     await deployed({ rules: { [first ?? ""]: { action: "block" } } });
     expect(await rollout()).toMatchObject({
       code: 0,
-      stdout: "zone shop.example: 0 events of managed rules in the last 7 days\nThe zone deploys no managed rule on log.\n",
+      stdout:
+        "zone shop.example: 0 events of managed rules in the last 7 days\nThe zone deploys no managed rule on log.\n",
     });
   });
 
