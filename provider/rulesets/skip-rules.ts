@@ -78,10 +78,12 @@ export function newlySkippedByOthers(before: unknown, now: unknown): string[] {
     );
 }
 
+/** Says what a skip rule skips. The program that declares an exception may have made its description secret. */
 export function skipText({ ref, description, expression, skips }: ExplainedException): string {
+  const name = RESERVED_REF.test(ref) ? ref : description || ref;
   const what = skips === "all" ? "the whole ruleset" : pluralize(skips, "rule");
   const requests = expression === "true" ? "all requests" : truncate(expression, 120);
-  return `rule ${JSON.stringify(description || ref)} skips ${what} for ${requests}`;
+  return `rule ${JSON.stringify(name)} skips ${what} for ${requests}`;
 }
 
 const coversSkip = (wider: ExplainedException, narrower: ExplainedException): boolean =>
