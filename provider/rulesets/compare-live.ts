@@ -237,9 +237,7 @@ export function orderWarnings(ctx: Context, compared: LiveComparison): readonly 
   const others = before.filter(
     (rule) =>
       !(existing !== undefined && RESERVED_REF.test(rule.ref)) &&
-      !programs.some((each) =>
-        each.exceptions?.some((one) => isSameExpression(one.expression, rule.expression)),
-      ),
+      !programs.some((each) => declaresExceptionFor(each, rule)),
   );
   const skipping = exceptionsIn(others, ownId).filter(
     ({ expression, skips }) => existing !== undefined || (expression === "true" && skips === "all"),
@@ -253,13 +251,13 @@ export function orderWarnings(ctx: Context, compared: LiveComparison): readonly 
 }
 
 /** Whether the program no longer declares an exception of one of its deployments. */
-function isRemoved(programs: readonly Declared[], { ref, expression }: ZoneRule): boolean {
-  const holder = programs.find((each) => ref.startsWith(`${each.ref}/exception/`));
-  return (
-    holder !== undefined &&
-    holder.exceptions?.some((each) => isSameExpression(each.expression, expression)) !== true
-  );
+function isRemoved(programs: readonly Declared[], rule: ZoneRule): boolean {
+  const holder = programs.find((each) => rule.ref.startsWith(`${each.ref}/exception/`));
+  return holder !== undefined && !declaresExceptionFor(holder, rule);
 }
+
+const declaresExceptionFor = ({ exceptions = [] }: Declared, { expression }: ZoneRule): boolean =>
+  exceptions.some((each) => isSameExpression(each.expression, expression));
 
 /** Returns how many of the other rules will run before the rule. */
 function indexAmong(

@@ -196,7 +196,7 @@ function isEqual(
 
 /** Warns about what someone changed in the object that the update writes. */
 function tellChanges(host: Host, what: string, changes: Changes): void {
-  // What no argument shows is told in its own words.
+  // A change that no argument shows has a sentence instead of a name.
   const names = Object.entries(changes).map(([name, { before }]) =>
     name === "drift" && typeof before === "string" ? before : name,
   );

@@ -138,7 +138,7 @@ const deployment = members({
       action: z.string().exactOptional(),
       rulesOn: z.int(),
       rulesOff: z.int(),
-      /** How many of the rules that are on have the action \`log\`. */
+      /** How many of the rules that are on have the action `log`. */
       rulesOnLog: z.int(),
       /** Whether all rules that are on only log, or only add to a score. */
       onlyLogs: z.boolean(),

@@ -1054,12 +1054,12 @@ describe("the preview of a second enforced allow policy", () => {
     ['http.host eq "www.empty.example"', "true", true],
     ['http.host in {"a.example" "b.example"}', 'http.host eq "b.example"', true],
     ['http.host eq "a.example"', 'http.host eq "b.example"', false],
-  ])("in the same program, for %s and for %s, warns if a page may get both", async (one, other, isTold) => {
+  ])("in the same program, for %s and for %s, warns if a page may get both", async (one, other, warns) => {
     const operation = b.operation();
     for (const [name, expression] of [["one", one] as const, ["other", other] as const])
       await operation.check(TYPE, { ...enforced, description: name, expression, [HIDDEN.name]: name });
-    const told = operation.warned.filter((line) => line.includes("are both enforced allow policies"));
-    expect(told).toHaveLength(isTold ? 1 : 0);
+    const warnings = operation.warned.filter((line) => line.includes("are both enforced allow policies"));
+    expect(warnings).toHaveLength(warns ? 1 : 0);
   });
 
   test("warns, with the ID of the first policy", async () => {

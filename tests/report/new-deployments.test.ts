@@ -1,5 +1,4 @@
 import { managedRulesets } from "edgeguard-local";
-
 import type { JsonObject } from "../../provider/basics/json";
 import { accounts, apiPerTest, zones } from "../support/bench";
 import { Operation, rawGet, rawSend, UNKNOWN } from "../support/operation";

@@ -614,7 +614,7 @@ describe("a rename without an alias", () => {
         `adopts the existing rule ${recorded.id} .* The rule has the ref "${REF}", which no resource of this program uses\\. It keeps its ID and gets the new ref\\.`,
       ),
     ]);
-    // What someone else skips stays told, although the new resource has no record of it.
+    // The new resource has no record of someone else's skip rule, so the preview names it.
     expect(preview.warned).toEqual([
       expect.stringMatching(/rule "The monitoring system .* Unless that's intended, delete that rule/),
     ]);

@@ -9,7 +9,6 @@ import { print, printToStderr, type Io } from "../../terminal/io";
 import {
   onAccount,
   onNamespace,
-  envOf,
   projectOf,
   targetOf,
   type KvOptions,
@@ -21,7 +20,7 @@ import { snippetFor } from "./snippet";
 export async function createNamespace(io: Io, name: string, options: KvOptions): Promise<void> {
   const { preview = false } = options;
   const project = projectOf(io, options, { envNeedsFile: false });
-  const env = envOf(io, options, project.config);
+  const { env } = project;
   const title = fullTitle(`${env === undefined ? "" : `${env}-`}${checkedTitle(name)}`, preview);
   await onAccount(io, project, async ({ ctx, accountId }) => {
     const { id } = await ctx.api.post(namespacesPath(accountId), {

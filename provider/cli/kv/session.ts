@@ -41,6 +41,8 @@ export interface Project {
   /** The account's ID. Undefined if neither the command line nor a configuration file sets one. */
   readonly accountId: string | undefined;
   readonly config: ProjectConfig | undefined;
+  /** The configuration file's environment. As in Wrangler, CLOUDFLARE_ENV selects one of a file that has any. */
+  readonly env: string | undefined;
 }
 
 export interface Target extends Project {
@@ -48,12 +50,6 @@ export interface Target extends Project {
   readonly namespaceId: string | undefined;
   /** The namespace's name in messages: `namespace 0f2a…`, with the binding if one was given, or its title. */
   readonly name: string;
-}
-
-/** Returns the environment. As in Wrangler, CLOUDFLARE_ENV selects one of a configuration file that has any. */
-export function envOf(io: Io, { env }: KvOptions, config: ProjectConfig | undefined): string | undefined {
-  const hasAny = Object.keys(config?.env ?? {}).length > 0;
-  return env ?? (hasAny ? io.env["CLOUDFLARE_ENV"] || undefined : undefined);
 }
 
 /**
@@ -66,7 +62,9 @@ export function projectOf(io: Io, options: KvOptions, { envNeedsFile = true } = 
     throw new UsageError(
       `--env needs a configuration file, but there is no ${CONFIG_FILES} in ${io.cwd} or its parent directories. Leave out --env, or pass a file with --config.`,
     );
-  const fromFile = config === undefined ? undefined : accountOf(config, envOf(io, options, config));
+  const hasAny = Object.keys(config?.env ?? {}).length > 0;
+  const env = options.env ?? (hasAny ? io.env["CLOUDFLARE_ENV"] || undefined : undefined);
+  const fromFile = config === undefined ? undefined : accountOf(config, env);
   const variable =
     io.env["EDGEGUARD_ACCOUNT_ID"] === undefined ? "CLOUDFLARE_ACCOUNT_ID" : "EDGEGUARD_ACCOUNT_ID";
   const fromEnv = io.env[variable];
@@ -75,7 +73,7 @@ export function projectOf(io: Io, options: KvOptions, { envNeedsFile = true } = 
       io,
       `edgeguard: using account ${fromFile} from ${config?.name ?? "the file"}, not the one in ${variable}.`,
     );
-  return { accountId: options.accountId ?? fromFile, config };
+  return { accountId: options.accountId ?? fromFile, config, env };
 }
 
 /**
@@ -106,8 +104,7 @@ export function targetOf(io: Io, options: KvOptions): Target {
     throw new UsageError(
       `--binding needs a configuration file, but there is no ${CONFIG_FILES} in ${io.cwd} or its parent directories. Pass --namespace-id, or pass a file with --config.`,
     );
-  const env = envOf(io, options, project.config);
-  const id = namespaceOf(project.config, { binding: binding ?? "", preview, env });
+  const id = namespaceOf(project.config, { binding: binding ?? "", preview, env: project.env });
   return { ...project, namespaceId: id, name: `namespace ${id} (binding ${binding ?? ""})` };
 }
 
