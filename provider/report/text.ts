@@ -58,11 +58,5 @@ function block(one: Block): string {
     }
     case "code":
       return one.lines.map(escapeInvisible).join("\n");
-    case "states":
-      return [
-        ...one.edges.map(([from, to]) => `${from} -> ${to}`),
-        `now: ${one.now ?? "unknown"}`,
-        ...(one.next === undefined ? [] : [`next: ${one.next}`]),
-      ].join("\n");
   }
 }

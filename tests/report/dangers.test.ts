@@ -643,12 +643,11 @@ describe("the report on a migration", () => {
     expect(dangersOf(given)).toEqual(dangers);
   });
 
-  test("shows an unknown state, but not in the diagram", () => {
+  test("shows an unknown state in Cloudflare's own words", () => {
     const { text } = report(
       refreshedJson(step("finished", "start", assessed("--> evil", 'state "--> evil"'))),
       "markdown",
     );
-    expect(/```mermaid[^`]*```/.exec(text)?.[0]).not.toMatch(/evil|now\)|next\)/);
     expect(text).toContain('<b>m</b>: state "--&gt; evil"');
   });
 
