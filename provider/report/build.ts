@@ -129,7 +129,7 @@ export function notesOf(plan: Plan): Phrase[] {
           say`Some live checks were skipped, so this report leaves out what only they can find. Reason: ${words(why)}.`,
       ),
     ...uncomparedIn(plan).map(
-      ({ step, omitted }) => say`${nameOf(`KvEntries ${step.name}`)}: ${words(omitted)}.`,
+      ({ step, omitted }) => say`${nameOf(`${step.kind} ${step.name}`)}: ${words(omitted)}.`,
     ),
     names.length > 0 && say`Providers created, changed or deleted: ${joined(names.map(value))}.`,
     !complete &&
@@ -140,16 +140,21 @@ export function notesOf(plan: Plan): Phrase[] {
   );
 }
 
-/** Returns the entries that a refresh compared only in part. */
+/** Returns what a refresh compared only in part. */
 export function uncomparedIn({ refreshed = [], diagnostics }: Plan): { step: Step; omitted: string }[] {
   const warned = new Set(ownWarnings(diagnostics));
   return refreshed.flatMap(({ step, now, next }) => {
-    if (step.kind !== "KvEntries" || now === undefined || isRead(next)) return [];
+    if (step.kind === undefined || now === undefined || isRead(next)) return [];
+    if (step.old?.isUnfinished === true) return [{ step, omitted: INTERRUPTED }];
+    if (step.kind !== "KvEntries") return [];
     const isTooRecent = warned.has(`KvEntries ${step.name}: ${TOO_RECENT}.`);
     const omitted = isTooRecent ? TOO_RECENT : uncompared(now.inputs);
     return omitted === undefined ? [] : [{ step, omitted }];
   });
 }
+
+const INTERRUPTED =
+  "its last update was interrupted, so nobody knows what that left and what someone changed. Run `pulumi up`";
 
 /** Whether the program only reads the resource, which then belongs to someone else. */
 export const isRead = (next: Refreshed["next"]): boolean =>

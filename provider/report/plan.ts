@@ -360,7 +360,7 @@ function applyRefresh(steps: readonly Step[], failed: boolean): Pick<Plan, "step
       refreshes.set(oldUrn, step);
       continue;
     }
-    const merged = refresh === undefined ? step : { ...step, ...foundByRefresh(refresh, step) };
+    const merged = refresh === undefined ? step : withFound(refresh, step);
     left.push(merged);
     if (op === "replace" || !next.has(oldUrn)) next.set(oldUrn, merged);
   }
@@ -374,11 +374,19 @@ function applyRefresh(steps: readonly Step[], failed: boolean): Pick<Plan, "step
   return { steps: left, refreshed };
 }
 
-function foundByRefresh({ old: before }: Step, { op, old: now, new: next }: Step): Pick<Step, "found"> {
-  if (before === undefined) return {};
-  if (op === "create") return { found: "gone" };
-  if (now === undefined || next === undefined) return {};
+function withFound({ old: before }: Step, step: Step): Step {
+  const { op, kind, old, new: next } = step;
+  if (before === undefined) return step;
+  if (op === "create") return { ...step, found: "gone" };
+  if (old === undefined) return step;
+  // What exists as it was written is what the program declares, perhaps in another notation since.
+  const isWritten = (name: string): boolean =>
+    name in before.outputs && sameJson(old.inputs[name], before.outputs[name]);
+  const isComparable = kind !== undefined && !before.isUnfinished;
+  const written = isComparable ? Object.keys(before.inputs).filter(isWritten) : [];
+  const now = { ...old, inputs: { ...old.inputs, ...pick(before.inputs, written) } };
   const names = Object.keys({ ...before.inputs, ...now.inputs });
   const changed = names.filter((name) => !sameJson(before.inputs[name], now.inputs[name]));
-  return changed.length === 0 ? {} : { found: changed.sort() };
+  const found = next === undefined || changed.length === 0 ? {} : { found: changed.sort() };
+  return { ...step, old: now, ...found };
 }

@@ -1,7 +1,7 @@
 import { isSameExpression } from "../rules-language/argument";
 import { scopeOf } from "../runtime/composite-id";
 import type { Context } from "../runtime/lifecycle";
-import { omitAbsent, sameJson } from "../basics/json";
+import { isJsonObject, omitAbsent, sameJson } from "../basics/json";
 import type { Existing } from "./adoption";
 import { compareEffects, type RunningRuleset } from "./compare-effects";
 import { prepare, type Declared, type Prepared } from "./deployment";
@@ -234,13 +234,17 @@ export function orderWarnings(ctx: Context, compared: LiveComparison): readonly 
     }),
   );
   if (own !== undefined && existing === undefined) return late;
-  const others = before.filter(
-    (rule) =>
-      !(existing !== undefined && RESERVED_REF.test(rule.ref)) &&
-      !programs.some((each) => declaresExceptionFor(each, rule)),
-  );
+  const others = before.filter((rule) => existing === undefined || !RESERVED_REF.test(rule.ref));
   const skipping = exceptionsIn(others, ownId).filter(
-    ({ expression, skips }) => existing !== undefined || (expression === "true" && skips === "all"),
+    ({ expression, skips }) =>
+      (existing !== undefined || (expression === "true" && skips === "all")) &&
+      !programs.some(({ ref, exceptions = [] }) =>
+        exceptions.some(
+          ({ skip, ...each }) =>
+            isSameExpression(each.expression, expression) &&
+            (skips !== "all" || isWhole(skip, ref === args.ref)),
+        ),
+      ),
   );
   return [
     ...late,
@@ -258,6 +262,10 @@ function isRemoved(programs: readonly Declared[], rule: ZoneRule): boolean {
 
 const declaresExceptionFor = ({ exceptions = [] }: Declared, { expression }: ZoneRule): boolean =>
   exceptions.some((each) => isSameExpression(each.expression, expression));
+
+/** Whether an exception may skip all of a ruleset: its own one, or another. */
+const isWhole = (skip: unknown, isOwn: boolean): boolean =>
+  skip === "all" || (skip === "this" && isOwn) || (isJsonObject(skip) && "rulesets" in skip);
 
 /** Returns how many of the other rules will run before the rule. */
 function indexAmong(

@@ -120,9 +120,10 @@ type OverrideState = OverrideArgs & Computed;
  */
 const recordedArgs = (olds: JsonObject): OverrideArgs | undefined => args.safeParse(olds).data;
 
-/** Finds the resource's own rule by what's recorded: an adopted one keeps its ref. */
+/** Finds the resource's own rule by what's recorded: an adopted one keeps its ref, and an interrupted create another one. */
 const recordedRule = (olds: JsonObject, found: EntryPoint | undefined): ZoneRule | undefined =>
-  findOwnRule(found, { ruleId: adoptedId(olds) ?? "", ruleRef: String(olds["ref"]) });
+  findOwnRule(found, { ruleId: adoptedId(olds) ?? "", ruleRef: String(olds["ref"]) }) ??
+  findByRef(found, unfinishedRef(String(olds["ref"])));
 
 /** Returns nothing if the account no longer has the ruleset. */
 function ifUnknownRuleset(error: unknown): undefined {
@@ -320,6 +321,7 @@ export const managedRulesetOverride = defineResource({
         reason: `is already the ref of rule ${taken.id}. Use another one, or delete that rule`,
       });
     const existing = isNew ? await chooseExisting(ctx, args, prepared, found) : undefined;
+    const own = existing?.rule ?? (isNew ? undefined : recordedRule(olds, found));
     const isFree = (id: string | undefined): boolean => id === MANAGED_RULES.FREE_RULESET_ID;
     // A zone that deploys another ruleset already may do so.
     const isKnown = found?.rules.some(({ deploys }) => deploys !== undefined && !isFree(deploys.rulesetId));
@@ -329,8 +331,7 @@ export const managedRulesetOverride = defineResource({
     }
     if (isNew && existing === undefined) await warnBeforeMigration(ctx, args);
     const other = duplicateInProgram(ctx, args, prepared);
-    const isOther = ({ id, ref }: ZoneRule): boolean =>
-      ref !== olds["ref"] && id !== existing?.rule.id && ctx.holding(id) === undefined;
+    const isOther = ({ id }: ZoneRule): boolean => id !== own?.id && ctx.holding(id) === undefined;
     const duplicate = duplicatesOfOtherPrograms(args, prepared, found).find(isOther);
     const executor =
       other === undefined
@@ -355,7 +356,7 @@ export const managedRulesetOverride = defineResource({
       prepared,
       found,
       existing,
-      own: existing?.rule ?? (isNew ? undefined : recordedRule(olds, found)),
+      own,
       olds: recordedArgs(olds),
       recorded: recordedRuleIds(olds),
     };

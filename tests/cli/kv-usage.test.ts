@@ -258,7 +258,10 @@ preview_id = "${id("d")}"
     const from = ["--binding", "CATALOG", "--config", "own.toml"];
     const at = (CLOUDFLARE_ENV: string, ...options: readonly string[]): Promise<Ran> =>
       desk.at({ env: { ...desk.env, CLOUDFLARE_ENV } }, ...put, ...options);
-    expect((await at("staging", ...from)).stderr).toContain(id("c"));
+    const staging = await at("staging", ...from);
+    expect(staging.stderr).toContain(id("c"));
+    expect(staging.stderr).toContain('edgeguard: using the environment "staging" from CLOUDFLARE_ENV.');
+    expect((await at("staging", ...from, "--env", "")).stderr).toContain(id("a"));
     expect((await at("", ...from)).stderr).toContain(id("a"));
     expect((await at("bare", ...from, "--env", "staging")).stderr).toContain(id("c"));
     expect((await at("stagin", ...from)).stderr).toContain('no environment "stagin"');

@@ -216,6 +216,40 @@ describe("the report on a manual change", () => {
     expect(written(plan(is), "text")).not.toContain("newly block");
   });
 
+  test("says what undoing it blocks, also of a policy that was written in another notation", () => {
+    const policy = { zoneId: "z", description: "p", action: "allow", expression: 'http.host eq "a"' };
+    const asWritten = { ...policy, expression: 'http.host == "a"' };
+    const [was, is] = ["script-src 'self'", "script-src 'self' pay.example"];
+    const blocking = found({ wouldBlock: wouldBlock(1, ["https://pay.example/pay.js"]) });
+    const plan = planJson(
+      stepOf("refresh", "PageShieldPolicy", "p", { old: { ...policy, value: was }, outputs: asWritten }),
+      stepOf("update", "PageShieldPolicy", "p", {
+        old: { ...asWritten, value: is },
+        new: { ...policy, value: was, ...blocking },
+      }),
+    );
+    expect(written(plan, "text")).toContain("putting it back means that it would newly block 1 active");
+    expect(driftIn(plan).resources[0]?.changes.map(({ property }) => property)).toEqual(["value"]);
+  });
+
+  test("doesn't call an interrupted update one, and says that the resource wasn't compared", () => {
+    const plan = planJson(
+      stepOf("refresh", "PageShieldSettings", "shield", {
+        old: { zoneId: "z", enabled: false },
+        outputs: { zoneId: "z", enabled: true },
+        state: { initErrors: ["PUT returned 502"] },
+      }),
+      stepOf("update", "PageShieldSettings", "shield", {
+        old: { zoneId: "z", enabled: false },
+        new: { zoneId: "z", enabled: true },
+      }),
+    );
+    expect(driftIn(plan)).toMatchObject({ drifted: false, resources: [], counts: { uncompared: 1 } });
+    expect(written(plan, "text")).toContain(
+      "PageShieldSettings shield: its last update was interrupted, so nobody knows what that left and what someone changed. Run `pulumi up`.",
+    );
+  });
+
   test.each([
     [{ onDestroy: "keep" }, {}],
     [{}, { retainOnDelete: true }],

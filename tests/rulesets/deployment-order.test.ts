@@ -108,6 +108,23 @@ describe("the preview warns", () => {
     expect(operation.warned).toEqual([]);
   });
 
+  test("about a rule that skips more than the program's exception for the same requests, when it adopts the deployment", async () => {
+    const { expression } = UPLOAD;
+    await rawSend(bench.api, "PUT", `${bench.path}/phases/http_request_firewall_managed/entrypoint`, {
+      rules: [
+        { action: "skip", description: "legacy", expression, action_parameters: { ruleset: "current" } },
+        { action: "execute", expression: "true", action_parameters: { id: managedRulesets.managed } },
+      ],
+    });
+    const [rule] = await bench.managedRules(managedRulesets.managed);
+    const narrow = { expression, skip: { rules: { this: [rule?.id ?? ""] } } };
+    expect(await bench.warnings(managed({ adopt: "takeOver", exceptions: [narrow] }))).toEqual([
+      expect.stringContaining('"legacy"'),
+    ]);
+    const whole = { expression, skip: "all" };
+    expect(await bench.warnings(managed({ adopt: "takeOver", exceptions: [whole] }))).toEqual([]);
+  });
+
   test("of nothing if the earlier rule has the same exception", async () => {
     const exceptions = [{ ...UPLOAD, skip: { rulesets: [managedRulesets.managed, managedRulesets.owasp] } }];
     await bench.up(managed({ exceptions }));

@@ -168,6 +168,8 @@ test("records the rule if the create fails after adding it, and the next update 
   expect(message).toContain('Adding rule "edgeguard/site/dev/waf-1/exception/1"');
   expect(await bench.ownRule(`${REF}-1/unfinished`)).toMatchObject({ id: recorded?.id, enabled: false }); // It doesn't act without its exception.
   if (recorded === undefined) throw new Error("nothing was recorded");
+  const refreshed = await bench.operation().refresh(TYPE, recorded);
+  expect(await bench.warnings(declared, refreshed)).toEqual([]);
   const repaired = await bench.update(recorded.inputs, recorded);
   expect(await bench.ownRule(`${REF}-1`)).toMatchObject({ id: recorded.id, enabled: true });
   await bench.expectNoChanges(declared, repaired);

@@ -21,7 +21,9 @@ export async function createNamespace(io: Io, name: string, options: KvOptions):
   const { preview = false } = options;
   const project = projectOf(io, options, { envNeedsFile: false });
   const { env } = project;
-  const title = fullTitle(`${env === undefined ? "" : `${env}-`}${checkedTitle(name)}`, preview);
+  // Wrangler's title doesn't depend on CLOUDFLARE_ENV.
+  const prefix = options.env ? `${options.env}-` : "";
+  const title = fullTitle(`${prefix}${checkedTitle(name)}`, preview);
   await onAccount(io, project, async ({ ctx, accountId }) => {
     const { id } = await ctx.api.post(namespacesPath(accountId), {
       what: `Creating namespace ${JSON.stringify(title)}`,

@@ -58,12 +58,15 @@ export interface Target extends Project {
  */
 export function projectOf(io: Io, options: KvOptions, { envNeedsFile = true } = {}): Project {
   const config = readProjectConfig(io, options.config);
-  if (options.env !== undefined && config === undefined && envNeedsFile)
+  const { env: asked } = options;
+  if (asked !== undefined && config === undefined && envNeedsFile)
     throw new UsageError(
       `--env needs a configuration file, but there is no ${CONFIG_FILES} in ${io.cwd} or its parent directories. Leave out --env, or pass a file with --config.`,
     );
   const hasAny = Object.keys(config?.env ?? {}).length > 0;
-  const env = options.env ?? (hasAny ? io.env["CLOUDFLARE_ENV"] || undefined : undefined);
+  const env = (asked ?? (hasAny ? io.env["CLOUDFLARE_ENV"] : undefined)) || undefined;
+  if (asked === undefined && env !== undefined)
+    printToStderr(io, `edgeguard: using the environment ${JSON.stringify(env)} from CLOUDFLARE_ENV.`);
   const fromFile = config === undefined ? undefined : accountOf(config, env);
   const variable =
     io.env["EDGEGUARD_ACCOUNT_ID"] === undefined ? "CLOUDFLARE_ACCOUNT_ID" : "EDGEGUARD_ACCOUNT_ID";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { rulesetRecord } from "../../rulesets/impact";
 import { ADOPTED } from "../../runtime/adopted";
-import { omit, pick, sameJson } from "../../basics/json";
+import { omit, sameJson } from "../../basics/json";
 import {
   byName,
   errorsOf,
@@ -15,8 +15,6 @@ import {
   warningsOf,
 } from "../build";
 import { impactOf } from "../impact";
-import { argumentsOf } from "../effects";
-import { containsSecret } from "../values";
 import type { Block, Named } from "../model";
 import { say, words } from "../phrase";
 import { PlanError, type Plan, type Refreshed } from "../plan";
@@ -45,7 +43,6 @@ export function buildDrift(plan: Plan, unnamed = "plan"): DriftReport {
     );
   const refreshed = (plan.refreshed ?? [])
     .filter(({ step, next }) => step.custom && !step.type.startsWith("pulumi:") && !isRead(next))
-    .map(asWritten)
     .sort((a, b) => byName(a.step, b.step));
   const drifted = refreshed.flatMap((each) => driftedOf(each) ?? []);
   const others = refreshed
@@ -82,17 +79,6 @@ export function buildDrift(plan: Plan, unnamed = "plan"): DriftReport {
       .filter((step) => !urns.has(step.oldUrn) && !(step.kind === undefined && step.found !== undefined))
       .map(({ op, kind, type, name }): Named => ({ op, type: kind ?? type, name })),
   };
-}
-
-/** The state's outputs have the notation that was written; its inputs have the one that the program uses since. */
-function asWritten(each: Refreshed): Refreshed {
-  const { step, recorded } = each;
-  if (step.kind === undefined) return each;
-  const { inputs, outputs } = recorded;
-  const names = argumentsOf(step.kind).filter(
-    (name) => name in inputs && name in outputs && !containsSecret([inputs[name], outputs[name]]),
-  );
-  return { ...each, recorded: { ...recorded, inputs: { ...inputs, ...pick(outputs, names) } } };
 }
 
 /** Sorts changes by what they cost, worst first: what's off or acts less before what covers less. Equal ones stay in their order. */

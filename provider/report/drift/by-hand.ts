@@ -29,7 +29,7 @@ export interface Drifted extends Refreshed {
 export function driftedOf(refreshed: Refreshed): Drifted | undefined {
   const { step, recorded, now } = refreshed;
   const { kind } = step;
-  if (kind === undefined) return undefined;
+  if (kind === undefined || (now !== undefined && recorded.isUnfinished)) return undefined;
   if (now === undefined) return { ...refreshed, kind, names: [], hidden: [] };
   const names = [
     ...propertiesOf(kind).filter((name) => !sameJson(valueOf(recorded, name), valueOf(now, name))),
