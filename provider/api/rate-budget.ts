@@ -17,7 +17,7 @@ export interface Wait {
 
 export interface TakeOptions {
   readonly signal?: AbortSignal;
-  /** The longest acceptable wait. Checked at the start and whenever the wait gets longer. */
+  /** The longest acceptable wait. Checked when it's called, and in its turn: a pause may have made the wait longer. */
   readonly maxWaitMs?: number;
   /** Called when a wait begins. */
   readonly onWait?: (wait: Wait) => void;
@@ -42,8 +42,6 @@ export class RateBudget {
   readonly #windows: { readonly rate: RateWindow; readonly sent: number[] }[] = [];
   #pausedUntil = 0;
   #turn: Promise<void> = Promise.resolve();
-  /** One callback per waiting caller. The callback gives up if the wait has become too long. */
-  readonly #waiters = new Set<() => void>();
 
   constructor(rates: readonly RateWindow[]) {
     this.limit(rates);
@@ -65,54 +63,41 @@ export class RateBudget {
    * @throws NotSentError
    */
   async take(options: TakeOptions = {}): Promise<void> {
-    const { signal, maxWaitMs = Infinity } = options;
-    signal?.throwIfAborted();
-    const stop = new AbortController();
-    const giveUpIfTooLong = (): void => {
-      const wait = this.#wait();
-      if (wait.ms <= maxWaitMs) return;
-      const reason = `${wait.reason} for another ${Math.ceil(wait.ms / 1000)} s`;
-      stop.abort(new NotSentError(reason, "Run the command again after that."));
-    };
-    const abort = (): void => stop.abort(signal?.reason);
-    giveUpIfTooLong();
-    stop.signal.throwIfAborted();
-    this.#waiters.add(giveUpIfTooLong);
-    signal?.addEventListener("abort", abort, { once: true });
+    this.#giveUpIfTooLong(options);
     // A caller that gives up leaves the queue, and the next one takes its turn.
-    const turn = this.#turn.then(() => this.#take(stop.signal, giveUpIfTooLong, options.onWait));
+    const turn = this.#turn.then(() => this.#take(options));
     this.#turn = turn.catch(() => undefined);
-    try {
-      await unlessAborted(turn, stop.signal);
-    } finally {
-      this.#waiters.delete(giveUpIfTooLong);
-      signal?.removeEventListener("abort", abort);
-    }
+    await turn;
   }
 
   /** Pauses all callers for `ms` milliseconds, as requested by a 429 with Retry-After. */
   pause(ms: number): void {
     this.#pausedUntil = Math.max(this.#pausedUntil, performance.now() + ms);
-    for (const giveUpIfTooLong of [...this.#waiters]) giveUpIfTooLong();
   }
 
   get paused(): boolean {
     return this.#pausedUntil > performance.now();
   }
 
-  async #take(stop: AbortSignal, giveUpIfTooLong: () => void, onWait?: (wait: Wait) => void): Promise<void> {
+  async #take(options: TakeOptions): Promise<void> {
     for (;;) {
-      giveUpIfTooLong();
-      stop.throwIfAborted();
-      const wait = this.#wait();
+      const wait = this.#giveUpIfTooLong(options);
       if (wait.ms <= 0) {
         const now = performance.now();
         for (const { sent } of this.#windows) sent.push(now);
         return;
       }
-      onWait?.(wait);
-      await sleep(wait.ms, undefined, { signal: stop });
+      options.onWait?.(wait);
+      await sleep(wait.ms, undefined, { signal: options.signal });
     }
+  }
+
+  #giveUpIfTooLong({ signal, maxWaitMs = Infinity }: TakeOptions): Wait {
+    signal?.throwIfAborted();
+    const wait = this.#wait();
+    if (wait.ms <= maxWaitMs) return wait;
+    const reason = `${wait.reason} for another ${Math.ceil(wait.ms / 1000)} s`;
+    throw new NotSentError(reason, "Run the command again after that.");
   }
 
   /** Returns how long the next request must wait, and why. */
@@ -126,13 +111,6 @@ export class RateBudget {
     }
     return longest;
   }
-}
-
-function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
-    work.then(resolve, reject);
-  });
 }
 
 function inWords({ requests, ms }: RateWindow): string {

@@ -228,7 +228,7 @@ describe("when a response has a Retry-After header", () => {
     expect(api.requests).toHaveLength(1);
   });
 
-  test("fails every waiting caller at once if the value is beyond the limit, and sends nothing", async () => {
+  test("fails every waiting caller in its turn if the value is beyond the limit, and sends nothing", async () => {
     api.fault({ match: {}, kind: "status", status: 429, retryAfter: 3600 });
     const budget = new RateBudget([{ requests: 1, ms: 2000 }]);
     const { client } = clientOf(api.url, { budget });
@@ -237,7 +237,7 @@ describe("when a response has a Retry-After header", () => {
     await first;
     const later = failureOf(client.put(SETTINGS, { what: "Setting", schema, body: put }));
     const refused =
-      /^Trying failed: GET \S+ was not sent: Cloudflare asked to pause for another 3600 s\. Run the command again after that\.$/;
+      /^Trying failed: GET \S+ was not sent: Cloudflare asked to pause for another 359\d s\. Run the command again after that\.$/;
     expect((await queued).message).toMatch(refused);
     expect(await later).toMatchObject({ outcome: "notDone", status: undefined });
     expect(api.requests).toHaveLength(1);
@@ -351,15 +351,11 @@ describe("when the rate budget is used up", () => {
   });
 
   test("a caller with maxWaitMs gives up if a pause makes its wait longer", async () => {
-    const budget = new RateBudget([{ requests: 1, ms: 1000 }]);
+    const budget = new RateBudget([{ requests: 1, ms: 100 }]);
     await budget.take();
-    const controller = new AbortController();
-    const patient = failureOf(budget.take({ signal: controller.signal }));
     const hasty = failureOf(budget.take({ maxWaitMs: 2000 }));
     budget.pause(60_000);
     expect((await hasty).name).toBe("NotSentError");
-    controller.abort();
-    await patient;
   });
 
   test("stays within every configured rate", async () => {
