@@ -12,7 +12,7 @@ import {
   type Address,
   type Directives,
 } from "./csp";
-import { SourceIndex } from "./source-index";
+import { coverage } from "./source-coverage";
 
 /**
  * Finds what a changed policy allows and the earlier one didn't. Compares by directive, with the fallbacks that
@@ -210,8 +210,8 @@ function addedSources(
   const key = `${earlier.join(" ")};${later.join(" ")}`; // No source has a space or a semicolon.
   const found = cache.get(key);
   if (found !== undefined) return found;
-  const index = new SourceIndex(earlier);
-  const added = later.filter((source) => !index.covers(source));
+  const isCovered = coverage(earlier);
+  const added = later.filter((source) => !isCovered(source));
   cache.set(key, added);
   return added;
 }

@@ -200,25 +200,19 @@ const SHARED_DOMAINS: ReadonlySet<string> = new Set(
 // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded on use: programs without an inventory need none of it
 const publicSuffixes = (): typeof PublicSuffixes => require("tldts") as typeof PublicSuffixes;
 
-/** Finds the entry that covers a script. Fast even with thousands of entries. */
+/** Finds the entry that covers a script. */
 export class PatternIndex<T extends { readonly pattern: ScriptPattern }> {
   readonly #exact = new Map<string, T>();
-  /** Entries that cover more than one URL, by origin. A wildcard's origin is `https://*.example.com`. */
-  readonly #byOrigin = new Map<string, T[]>();
+  /** Entries that cover more than one URL, the most specific first. */
+  readonly #wide: T[] = [];
 
   constructor(entries: Iterable<T>) {
     for (const entry of entries) {
       const { kind, address, isWildcard, text } = entry.pattern;
-      if (address === undefined || (kind === "url" && !isWildcard)) {
-        this.#exact.set(text, entry);
-        continue;
-      }
-      const { scheme, hostname, port } = address;
-      const origin = originOf(scheme, (isWildcard ? "*." : "") + hostname, port);
-      const group = this.#byOrigin.get(origin) ?? [];
-      group.push(entry);
-      this.#byOrigin.set(origin, group);
+      if (address === undefined || (kind === "url" && !isWildcard)) this.#exact.set(text, entry);
+      else this.#wide.push(entry);
     }
+    this.#wide.sort((a, b) => bySpecificity(a.pattern, b.pattern));
   }
 
   /**
@@ -227,16 +221,14 @@ export class PatternIndex<T extends { readonly pattern: ScriptPattern }> {
    */
   find(url: ScriptUrl): T | undefined {
     if (url.hasUser) return undefined;
-    const exact = this.#exact.get(url.text);
-    if (exact !== undefined || url.address === undefined) return exact;
-    const { scheme, hostname, port } = url.address;
-    const labels = hostname.split(".");
-    const hosts = [hostname, ...labels.slice(1).map((_, index) => `*.${labels.slice(index + 1).join(".")}`)];
-    return hosts
-      .flatMap((host) => this.#byOrigin.get(originOf(scheme, host, port)) ?? [])
-      .filter(({ pattern }) => coversPath(pattern, url))
-      .sort((a, b) => bySpecificity(a.pattern, b.pattern))[0];
+    const covers = ({ pattern }: T): boolean => coversOrigin(pattern, url) && coversPath(pattern, url);
+    return this.#exact.get(url.text) ?? this.#wide.find(covers);
   }
+}
+
+function coversOrigin({ address: wide, isWildcard }: ScriptPattern, { address }: ScriptUrl): boolean {
+  if (wide === undefined || wide.scheme !== address?.scheme || wide.port !== address.port) return false;
+  return isWildcard ? address.hostname.endsWith(`.${wide.hostname}`) : address.hostname === wide.hostname;
 }
 
 function coversPath({ kind, address, text }: ScriptPattern, url: ScriptUrl): boolean {

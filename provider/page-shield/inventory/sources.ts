@@ -1,7 +1,7 @@
 import { LookupError, warn } from "../../runtime/lookup";
 import { firstFew, pluralize } from "../../basics/words";
 import { escapeForSource } from "../csp";
-import { SourceIndex } from "../source-index";
+import { coverage } from "../source-coverage";
 import { isDate, type ScriptInventory } from "./file";
 import { isApproved } from "./judge";
 import { parsePattern, type ScriptPattern } from "./script-pattern";
@@ -75,10 +75,10 @@ export function inventorySources(
     leftOut.push(script);
     (approved ? unnamed : unapproved).push({ script, pattern });
   }
-  const index = new SourceIndex(sources);
+  const isCovered = coverage(sources);
   const isAllowed = ({ pattern }: ParsedEntry): boolean => {
-    const covered = coveringSource(pattern);
-    return covered !== undefined && index.covers(covered);
+    const source = coveringSource(pattern);
+    return source !== undefined && isCovered(source);
   };
   const isBlocked = (each: ParsedEntry): boolean => !isAllowed(each);
   const say = (found: readonly ParsedEntry[], sentence: (scripts: string) => string): void => {
