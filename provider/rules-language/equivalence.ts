@@ -22,7 +22,8 @@ export function canonicalExpression(expression: string): string | undefined {
 
 /**
  * Whether `wider` provably matches every request that `narrower` matches, whatever the results of their comparisons.
- * False proves nothing: comparisons of one field may depend on each other. Invalid expressions must be identical.
+ * False proves nothing: comparisons of one field may depend on each other, and an `xor` is compared only as a whole.
+ * Invalid expressions must be identical.
  *
  * @param holds the result of a comparison, as for `decide`, if only requests with that result count.
  */
@@ -79,7 +80,7 @@ function operatorWord({ kind, text }: Token): string {
 type NormalForm =
   | { readonly kind: "constant"; readonly value: boolean }
   | { readonly kind: "atom"; readonly isNegated: boolean; readonly text: string; readonly members?: Members }
-  | { readonly kind: "and" | "or" | "xor"; readonly of: readonly NormalForm[]; readonly isNegated?: boolean };
+  | { readonly kind: "and" | "or"; readonly of: readonly NormalForm[] };
 
 /** What a comparison compares, and the values that it compares with. */
 interface Members {
@@ -125,8 +126,8 @@ function normalize(condition: Condition, isNegated: boolean): NormalForm {
       return { kind: "atom", isNegated, text, members: { of, values } };
     }
     case "xor": {
-      const parts = condition.conditions.map((part) => normalize(part, false));
-      return { kind: "xor", of: parts.sort(byText), isNegated };
+      const parts = condition.conditions.map((part) => inBrackets(normalize(part, false)));
+      return { kind: "atom", isNegated, text: `(${parts.sort().join(" xor ")})` };
     }
     default: {
       const kind = (condition.kind === "and") === isNegated ? "or" : "and";
@@ -154,16 +155,13 @@ function joinAndOr(kind: "and" | "or", parts: readonly NormalForm[]): NormalForm
   return of.length === 1 ? only : { kind, of };
 }
 
-const byText = (a: NormalForm, b: NormalForm): number => compareText(render(a), render(b));
-
 function render(form: NormalForm): string {
   if (form.kind === "constant") return String(form.value);
   if (form.kind === "atom") return form.isNegated ? `not ${form.text}` : form.text;
-  const text = form.of
-    .map((part) => ("of" in part && part.isNegated !== true ? `(${render(part)})` : render(part)))
-    .join(` ${form.kind} `);
-  return form.isNegated === true ? `not (${text})` : text;
+  return form.of.map(inBrackets).join(` ${form.kind} `);
 }
+
+const inBrackets = (part: NormalForm): string => ("of" in part ? `(${render(part)})` : render(part));
 
 function valueText({ name, indexes, ...value }: Value): string {
   const text = indexes.map(indexText).join("");
@@ -232,10 +230,6 @@ function formulaOf(form: NormalForm): Formula {
           ? text
           : { or: [...members.values].map((value) => `${members.of} eq ${value}`) };
       return isNegated ? { not: holds } : holds;
-    }
-    case "xor": {
-      const xor = form.of.map(formulaOf);
-      return form.isNegated === true ? { not: { xor } } : { xor };
     }
     case "and":
       return { and: form.of.map(formulaOf) };

@@ -4,8 +4,7 @@ export type Formula =
   | string
   | { readonly not: Formula }
   | { readonly and: readonly Formula[] }
-  | { readonly or: readonly Formula[] }
-  | { readonly xor: readonly Formula[] };
+  | { readonly or: readonly Formula[] };
 
 /** Whether the first atom being true proves that the second one is, too. */
 export type Entails = (atom: string, other: string) => boolean;
@@ -66,13 +65,6 @@ export function reduce(formula: Formula, valueOf: (atom: string) => boolean | un
   if ("not" in formula) {
     const inner = reduce(formula.not, valueOf);
     return typeof inner === "boolean" ? !inner : { not: inner };
-  }
-  if ("xor" in formula) {
-    const parts = formula.xor.map((part) => reduce(part, valueOf));
-    const open = parts.filter((part) => typeof part !== "boolean");
-    const isFlipped = parts.filter((part) => part === true).length % 2 === 1;
-    if (open.length === 0) return isFlipped;
-    return isFlipped ? { not: { xor: open } } : { xor: open };
   }
   const decisive = "or" in formula;
   const parts = ("or" in formula ? formula.or : formula.and).map((part) => reduce(part, valueOf));

@@ -17,7 +17,9 @@ export async function longInputs(): Promise<Row[]> {
     { length: 30 },
     (_, index) => `(http.host eq "${index}" or tcp.srcport eq ${index})`,
   );
-  const undecided = pairs.map((_, index) => `http.host eq "${index}"`).join(" xor ");
+  const undecided = pairs
+    .map((_, index) => `(http.host eq "${index}" and tcp.srcport ne ${index + 1})`)
+    .join(" or ");
   const work: Readonly<Record<string, () => unknown>> = {
     "200,000 dots in a report": () => unlinked(".".repeat(200_000)),
     "an unknown field of 4,000 characters": () => nearest("x".repeat(4_000), names),
