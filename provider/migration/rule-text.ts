@@ -1,6 +1,6 @@
-import { z } from "zod";
-import { LEVELS, levelOf, thresholdLabel } from "../rulesets/overrides";
-import { omitAbsent, isJsonObject, ownMember, type JsonObject } from "../basics/json";
+import { levelOf, readLevel, thresholdLabel } from "../rulesets/overrides";
+import { readRule, type Overrides, type RuleOverride, type Skip, type ZoneRule } from "../rulesets/wire";
+import { isJsonObject, omit, omitAbsent, ownMember } from "../basics/json";
 import { pluralize } from "../basics/words";
 import type { WireRule } from "./rules";
 
@@ -45,51 +45,31 @@ export function mappedAction(action: string): string {
   return action.toLowerCase() === "simulate" ? "log" : action.toLowerCase();
 }
 
-const override = z.looseObject({
-  enabled: z.boolean().nullish(),
-  action: z.string().nullish(),
-  score_threshold: z.number().nullish(),
-});
-const overrides = z.looseObject({
-  enabled: z.boolean().nullish(),
-  action: z.string().nullish(),
-  categories: z.array(override.extend({ category: z.string() })).nullish(),
-  rules: z.array(override.extend({ id: z.string() })).nullish(),
-});
+/** Reads a rule as those of a zone are read. Undefined if its overrides have an unknown form. */
+const read = (rule: WireRule): ZoneRule | undefined => readRule(omit(rule, ["id"]));
 
 /**
  * Returns how an execute rule configures the OWASP ruleset. Undefined for any other rule, or if the overrides can't be
  * read.
  */
 export function owaspOf(rule: WireRule): (Partial<OwaspSettings> & { readonly action?: string }) | undefined {
-  const { id, changes } = executed(rule);
-  if (id !== OWASP_RULESET || changes === undefined) return undefined;
-  const scored = changes.rules?.find((each) => typeof each.score_threshold === "number");
+  const { rulesetId, overrides } = read(rule)?.deploys ?? {};
+  if (overrides === undefined || rulesetId !== OWASP_RULESET) return undefined;
+  const scored = scoredIn(overrides);
   return omitAbsent({
-    paranoiaLevel: paranoiaLevelOf(changes),
-    scoreThreshold: scored?.score_threshold,
-    action: scored?.action ?? changes.action,
+    paranoiaLevel: paranoiaLevelOf(overrides),
+    scoreThreshold: scored?.scoreThreshold,
+    action: scored?.action ?? overrides.action,
   });
 }
 
-type Changes = z.infer<typeof overrides>;
-
-function executed({ action, action_parameters }: WireRule): {
-  readonly id: string | undefined;
-  readonly changes: Changes | undefined;
-} {
-  if (action !== "execute" || !isJsonObject(action_parameters)) return { id: undefined, changes: undefined };
-  const parsed = overrides.safeParse(action_parameters["overrides"] ?? {});
-  const id = action_parameters["id"];
-  return { id: typeof id === "string" ? id : undefined, changes: parsed.data };
-}
+const scoredIn = ({ rules }: Overrides): RuleOverride | undefined =>
+  Object.values(rules).find(({ scoreThreshold }) => scoreThreshold !== undefined);
 
 /** Returns paranoia level N if exactly the tags of the levels above N are off. Otherwise undefined. */
-function paranoiaLevelOf({ categories }: Changes): number | undefined {
-  const switchedOff = (categories ?? []).filter(({ enabled }) => enabled === false);
-  const off = new Set(switchedOff.flatMap(({ category }) => levelOf(category) ?? []));
-  const level = LEVELS.length - off.size;
-  return [...off].every((each) => each > level) && level > 0 ? level : undefined;
+function paranoiaLevelOf({ categories }: Overrides): number | undefined {
+  const { paranoiaLevel, hasGap } = readLevel(categories);
+  return hasGap ? undefined : paranoiaLevel;
 }
 
 /** Describes in one line what the rule does, to which requests, and with which overrides. */
@@ -97,11 +77,12 @@ export function ruleText(rule: WireRule): string {
   const off = rule["enabled"] === false ? " (disabled)" : "";
   const where = expressionText(rule.expression);
   if (rule.action === "execute") {
-    const { id } = executed(rule);
-    const words = overridesText(rule);
-    return `execute ${rulesetName(id)}${where}${off}${words === "" ? "" : `: ${words}`}`;
+    const { deploys } = read(rule) ?? {};
+    const { id } = isJsonObject(rule["action_parameters"]) ? rule["action_parameters"] : {};
+    const words = deploys === undefined ? "overrides that this version can't read" : overridesText(deploys);
+    return `execute ${rulesetName(typeof id === "string" ? id : undefined)}${where}${off}${words === "" ? "" : `: ${words}`}`;
   }
-  if (rule.action === "skip") return `skip ${skipText(rule)}${where}${off}`;
+  if (rule.action === "skip") return `skip ${skipText(read(rule)?.skips)}${where}${off}`;
   return `${rule.action}${where}${off}`;
 }
 
@@ -118,38 +99,33 @@ function expressionText(expression: string): string {
   return ` where ${cut}`;
 }
 
-function skipText({ action_parameters }: WireRule): string {
-  const parameters: JsonObject = isJsonObject(action_parameters) ? action_parameters : {};
-  const { rulesets, rules } = parameters;
-  if (parameters["ruleset"] === "current") return "all remaining rules";
-  if (Array.isArray(rulesets)) return rulesets.map((id) => rulesetName(String(id))).join(", ");
-  if (!isJsonObject(rules)) return "as specified by its parameters";
-  return Object.entries(rules)
-    .map(([id, list]) => `${pluralize(Array.isArray(list) ? list.length : 0, "rule")} of ${rulesetName(id)}`)
+function skipText(skips: Skip = { other: {} }): string {
+  if (skips === "all") return "all remaining rules";
+  if ("other" in skips) return "as specified by its parameters";
+  if ("rulesets" in skips) return skips.rulesets.map(rulesetName).join(", ");
+  return Object.entries(skips.rules)
+    .map(([id, list]) => `${pluralize(list.length, "rule")} of ${rulesetName(id)}`)
     .join(", ");
 }
 
-function overridesText(rule: WireRule): string {
-  const { id, changes } = executed(rule);
-  if (changes === undefined) return "overrides that this version can't read";
-  const { categories, rules } = changes;
+function overridesText({ rulesetId, overrides }: NonNullable<ZoneRule["deploys"]>): string {
+  const { categories, rules } = overrides;
   const parts: string[] = [];
-  const levels = (categories ?? []).some(({ category }) => levelOf(category) !== undefined);
-  if (id === OWASP_RULESET || levels) {
-    const level = paranoiaLevelOf(changes);
+  const levels = categories.some(({ tag }) => levelOf(tag) !== undefined);
+  if (rulesetId === OWASP_RULESET || levels) {
+    const level = paranoiaLevelOf(overrides);
     const words = `paranoia level ${level ?? ""}${levels ? "" : " (no level turned off)"}`;
     parts.push(level === undefined ? "custom paranoia levels" : words);
   }
-  const scored = rules?.find(({ score_threshold }) => typeof score_threshold === "number");
-  if (typeof scored?.score_threshold === "number") parts.push(thresholdText(scored.score_threshold));
-  else if (id === OWASP_RULESET) parts.push("the ruleset's default score threshold");
-  if (typeof scored?.action === "string") parts.push(`action ${scored.action}`);
-  if (changes.enabled === false) parts.push("all rules off");
-  if (typeof changes.action === "string") parts.push(`action ${changes.action} for all rules`);
-  parts.push(
-    ...changeCounts("tag", categories?.filter(({ category }) => levelOf(category) === undefined) ?? []),
-  );
-  parts.push(...changeCounts("rule", rules?.filter((each) => each !== scored) ?? []));
+  const scored = scoredIn(overrides);
+  if (scored?.scoreThreshold !== undefined) parts.push(thresholdText(scored.scoreThreshold));
+  else if (rulesetId === OWASP_RULESET) parts.push("the ruleset's default score threshold");
+  if (scored?.action !== undefined) parts.push(`action ${scored.action}`);
+  if (overrides.enabled === false) parts.push("all rules off");
+  if (overrides.action !== undefined) parts.push(`action ${overrides.action} for all rules`);
+  const others = Object.values(rules).filter((each) => each !== scored);
+  const tags = categories.filter(({ tag }) => levelOf(tag) === undefined);
+  parts.push(...changeCounts("tag", tags), ...changeCounts("rule", others));
   return parts.join(", ");
 }
 
@@ -158,7 +134,7 @@ export function thresholdText(score: number): string {
 }
 
 /** Summarizes overrides, such as `3 rules changed (2 off, 1 log)`. */
-function changeCounts(noun: string, changed: readonly z.infer<typeof override>[]): string[] {
+function changeCounts(noun: string, changed: readonly RuleOverride[]): string[] {
   if (changed.length === 0) return [];
   const kinds = changed.map(({ enabled, action }) =>
     enabled === false ? "off" : (action ?? (enabled === true ? "on" : "changed")),
