@@ -108,21 +108,6 @@ export function readVersion(
   );
 }
 
-/**
- * Returns a version of a ruleset. Reads it only once per operation, even if that fails, because it's used only for
- * information.
- */
-export function readVersionOnce(
-  ctx: Context,
-  account: string,
-  id: string,
-  version: string,
-): Promise<ManagedRuleset> {
-  return ctx.once(`ruleset version ${account} ${id} ${version}`, () =>
-    readVersion(ctx, account, id, version),
-  );
-}
-
 /** Returns the account's managed rulesets, read once per operation. */
 export function managedRulesetsOf(ctx: Context, account: string): Promise<ManagedRulesetInfo[]> {
   return readOnce(ctx, `managed rulesets of ${account}`, () => listManagedRulesets(ctx.api, account));

@@ -12,7 +12,7 @@ import {
 } from "./compare-versions";
 import { isPinned, type Declared, type Prepared } from "./deployment";
 import { OVERRIDING } from "./effective";
-import { findManagedRuleset, isIncomplete, readVersionOnce } from "./managed";
+import { findManagedRuleset, isIncomplete, readVersion } from "./managed";
 import type { RuleIds } from "./rule-names";
 import { skippedRulesOf } from "./skip";
 import { validate, withoutSecrets } from "./validate";
@@ -86,7 +86,7 @@ export async function newsOfVersion(
     ];
   };
   try {
-    const earlier = await readVersionOnce(ctx, accountId, rulesetId, former);
+    const earlier = await readVersion(ctx, accountId, rulesetId, former);
     const why = incomparable(earlier, former) ?? incomparable(managed);
     if (why !== undefined) return unknown(why);
     const change = changeSince(earlier, managed, shownOf(ctx, deployment));
@@ -149,7 +149,7 @@ export async function versionToCompare(
   const before = Number(managed.version) - 1;
   if (!(before >= 1)) return undefined;
   try {
-    const found = await readVersionOnce(ctx, account, managed.id, String(before));
+    const found = await readVersion(ctx, account, managed.id, String(before));
     return incomparable(found, String(before)) === undefined ? found : undefined;
   } catch (error) {
     if (error instanceof ApiError) return undefined;

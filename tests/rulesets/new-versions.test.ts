@@ -479,19 +479,6 @@ describe("when versions can't be compared,", () => {
     ]);
   });
 
-  test("an unreadable version is requested only once, however many deployments use it", async () => {
-    const other = await bench.up(
-      bench.declareManaged({ ref: "edgeguard/b", expression: 'http.host eq "b.example"' }),
-    );
-    bench.api.fault({ match: former, times: 9, kind: "status", status: 404 });
-    bench.api.clearRequests();
-    const operation = bench.operation();
-    const older = { ...other, outputs: { ...other.outputs, rulesetVersion: "88" } };
-    for (const each of [recorded, older]) await operation.refresh(TYPE, each);
-    expect(operation.said).toHaveLength(2);
-    expect(sent().filter((path) => path.includes("/versions/"))).toHaveLength(1);
-  });
-
   const odd: readonly [string, (version: JsonObject) => unknown, string][] = [
     [
       "another version",
