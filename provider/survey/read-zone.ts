@@ -22,7 +22,7 @@ import type { Scope } from "../runtime/composite-id";
 import type { Host } from "../runtime/host";
 import { omitAbsent } from "../basics/json";
 import { COMPLETE, RIGHTS, type Reader } from "./cells";
-import type { Account, Cell, ListedZone, NotReadable, SurveyedJob, Zone } from "./model";
+import type { Account, Cell, ListedZone, SurveyedJob, Zone } from "./model";
 import type { PaymentPages } from "./payment-pages";
 import {
   coveringDeployments,
@@ -88,7 +88,10 @@ export async function readZone(reading: Reading, listed: ListedZone): Promise<Zo
         ? cell("rulesets", () => readEntryPoint(host, address))
         : undefined;
     }),
-    cell("waf_migration/status", () => readMigration(host.api, id, managedRules)),
+    // It depends on the zone's managed rules.
+    managedRules.then((own) =>
+      isNotReadable(own) ? own : cell("waf_migration/status", () => readMigration(api, id, own?.migrated)),
+    ),
     cell("logpush/jobs", () => readJobs(host, { kind: "zone", id })),
   ]);
   const deployments = isReadable(entry)
@@ -226,41 +229,17 @@ function threatsOf(script: DetectedScript): string[] | undefined {
 
 type Migration = Exclude<Zone["migration"], { notReadable: unknown }>;
 
-/** Thrown if the migration's readiness depends on a part that couldn't be read. */
-class UnreadPart extends Error {
-  override readonly name = "UnreadPart";
-
-  constructor(readonly why: NotReadable) {
-    super(why.what);
-  }
-}
-
 /** @throws ApiError if the migration can't be read. */
 async function readMigration(
   api: EdgeApi,
   zone: string,
-  managedRules: Promise<Cell<BothEntryPoints | undefined>>,
-): Promise<Cell<Migration>> {
-  const entryPoint = async (): Promise<BothEntryPoints["migrated"] | undefined> => {
-    const found = await managedRules;
-    // Without this, an entry point that couldn't be read would look like none at all.
-    if (isNotReadable(found)) throw new UnreadPart(found);
-    return found?.migrated;
-  };
-  try {
-    const observation = await observe(api, zone, { onlyBlockers: true, entryPoint });
-    const { readiness, migrationState = "", because } = judged(observation);
-    const right = [...RIGHTS].find(([, place]) => because.some((text) => text.includes(place)))?.[0];
-    return {
-      readiness,
-      state: migrationState,
-      because: [...because],
-      ...omitAbsent({ missingRight: right }),
-    };
-  } catch (error) {
-    if (error instanceof UnreadPart) return error.why;
-    throw error;
-  }
+  managedRules: BothEntryPoints["migrated"] | undefined,
+): Promise<Migration> {
+  const entryPoint = (): Promise<typeof managedRules> => Promise.resolve(managedRules);
+  const observation = await observe(api, zone, { onlyBlockers: true, entryPoint });
+  const { readiness, migrationState = "", because } = judged(observation);
+  const right = [...RIGHTS].find(([, place]) => because.some((text) => text.includes(place)))?.[0];
+  return { readiness, state: migrationState, because: [...because], ...omitAbsent({ missingRight: right }) };
 }
 
 /** Reads the Logpush jobs of a zone or account. */
