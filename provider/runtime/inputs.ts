@@ -33,12 +33,14 @@ export function checkInputs(
 ): CheckedInputs {
   const inputs: Record<string, unknown> = {};
   const known = new Set<string>();
-  const { failures, corrected, writtenAs } = correctSpelling(shape, given);
+  const { failures, corrected } = correctSpelling(shape, given);
+  // The value of a misspelled secret is checked under another name.
+  const mayBeAny = secret.some((name) => !Object.hasOwn(shape, name));
 
   for (const [key, schema] of Object.entries(shape)) {
     const value = corrected[key] ?? undefined; // The engine sometimes writes an unset argument as null.
     const one: JsonObject = value === undefined ? {} : { [key]: value };
-    const isSecret = secret.includes(key) || secret.includes(writtenAs.get(key) ?? key);
+    const isSecret = mayBeAny || secret.includes(key);
     const parsed = z.object({ [key]: schema }).safeParse(one, { error: errorMessages(isSecret) });
     const isUnknown = hasUnknown(value);
     const problems = withoutConsequences((parsed.error?.issues ?? []).flatMap(mostSpecific), one).filter(
@@ -71,24 +73,17 @@ const OUTPUT_AS_TEXT =
 function correctSpelling(
   shape: z.ZodRawShape,
   given: JsonObject,
-): {
-  readonly failures: CheckFailure[];
-  readonly corrected: JsonObject;
-  readonly writtenAs: ReadonlyMap<string, string>;
-} {
+): Pick<CheckedInputs, "corrected"> & { readonly failures: CheckFailure[] } {
   const names = Object.keys(shape);
   const failures: CheckFailure[] = [];
   const corrected: Record<string, unknown> = { ...given };
-  const writtenAs = new Map<string, string>();
   for (const key of Object.keys(given)) {
     if (Object.hasOwn(shape, key) || given[key] === undefined) continue;
     failures.push({ property: key, reason: unknownName("argument", key, names) });
     const near = nearest(key, names);
-    if (near === undefined || (given[near] ?? undefined) !== undefined) continue;
-    corrected[near] = given[key];
-    writtenAs.set(near, key);
+    if (near !== undefined) corrected[near] ??= given[key];
   }
-  return { failures, corrected, writtenAs };
+  return { failures, corrected };
 }
 
 /** Returns what's allowed and what was given. Values that may be secret aren't shown, not even a word of one. */
