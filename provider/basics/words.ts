@@ -42,3 +42,23 @@ export function inSeries(words: readonly string[], conjunction = "and"): string 
 export function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
+
+/**
+ * Whether a text matches a pattern in which `*` stands for any characters, in any case. Doesn't use a regular expression,
+ * which would be slow for a pattern with many stars.
+ */
+export function matchesPattern(given: string, pattern: string): boolean {
+  const text = given.toLowerCase();
+  const [first = "", ...parts] = pattern.toLowerCase().split("*");
+  const last = parts.pop();
+  if (last === undefined) return text === first;
+  if (!text.startsWith(first) || !text.endsWith(last)) return false;
+  let at = first.length;
+  const end = text.length - last.length;
+  for (const part of parts) {
+    const found = text.indexOf(part, at);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return at <= end;
+}

@@ -1,4 +1,5 @@
 import type { Script } from "../page-shield/records";
+import { matchesPattern } from "../basics/words";
 import { UsageError } from "../terminal/errors";
 import type { Cell } from "./model";
 import { isReadable, valueOf } from "./readable";
@@ -59,36 +60,17 @@ export class PaymentPages {
   #names(host: string): boolean {
     return this.#patterns.some((pattern) => {
       const named = pattern.replace(/\/.*$/s, "");
-      return (named === pattern || /[^*]/.test(named)) && matches(host, named);
+      return (named === pattern || /[^*]/.test(named)) && matchesPattern(host, named);
     });
   }
 
   #hasScript({ host, firstPageUrl }: SeenScript): boolean {
     const page = withoutScheme(firstPageUrl ?? host);
-    return this.#patterns.some((pattern) => matches(pattern.includes("/") ? page : host, pattern));
+    return this.#patterns.some((pattern) => matchesPattern(pattern.includes("/") ? page : host, pattern));
   }
 }
 
 /** Removes the scheme of a URL or pattern, such as `https://` or `*://`. */
 function withoutScheme(address: string): string {
   return address.replace(/^[^/]*:\/\//, "");
-}
-
-/**
- * Matches text against a pattern. Doesn't use a regular expression, which would be slow for a pattern with many stars.
- */
-function matches(given: string, pattern: string): boolean {
-  const text = given.toLowerCase();
-  const [first = "", ...parts] = pattern.toLowerCase().split("*");
-  const last = parts.pop();
-  if (last === undefined) return text === first;
-  if (!text.startsWith(first) || !text.endsWith(last)) return false;
-  let at = first.length;
-  const end = text.length - last.length;
-  for (const part of parts) {
-    const found = text.indexOf(part, at);
-    if (found === -1) return false;
-    at = found + part.length;
-  }
-  return at <= end;
 }

@@ -1,6 +1,6 @@
 import { digestOf } from "../../basics/digest";
 import { omitAbsent } from "../../basics/json";
-import { firstFew, inSeries, pluralize } from "../../basics/words";
+import { firstFew, inSeries, matchesPattern, pluralize } from "../../basics/words";
 import {
   isReported,
   isScoredBelow,
@@ -152,24 +152,13 @@ function unseenHosts(
   if (first === undefined || seen.size === 0 || zones.some(({ problem }) => problem?.kind === "not read"))
     return [];
   return hosts
-    .filter((pattern) => ![...seen].some((host) => matchesHost(pattern, host)))
+    .filter((pattern) => ![...seen].some((host) => matchesPattern(host, pattern)))
     .map((host) => ({
       kind: "nothing seen",
       zoneId: first.zoneId,
       host,
       message: `Page Shield has seen no scripts on ${host}${zones.length > 1 ? " in any of the zones" : ""}. Check the host, or wait until visitors have loaded its pages.`,
     }));
-}
-
-/** Matches a host as Cloudflare does: `*` at the start or end of the pattern stands for anything. */
-function matchesHost(pattern: string, host: string): boolean {
-  const text = pattern.toLowerCase().replace(/^\*|\*$/g, "");
-  const at = pattern.endsWith("*")
-    ? host.lastIndexOf(text)
-    : host.endsWith(text)
-      ? host.length - text.length
-      : -1;
-  return pattern.startsWith("*") ? at >= 0 : host.startsWith(text) && (pattern.endsWith("*") || at === 0);
 }
 
 /** Returns a function that finds the entry that covers a script's URL, approved or not. */
