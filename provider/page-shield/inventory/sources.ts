@@ -59,64 +59,53 @@ export function inventorySources(
       `inventorySources: \`on\` must be a date in YYYY-MM-DD format, not ${JSON.stringify(on)}.`,
     );
   const now = on === undefined ? new Date() : new Date(`${on}T00:00:00Z`);
-  const sources = new Set<string>();
-  const unapproved: ParsedEntry[] = [];
-  const unnamed: ParsedEntry[] = [];
-  const leftOut: string[] = [];
-  for (const entry of inventory.entries) {
-    const { script } = entry;
-    const pattern = parsePattern(script);
-    const source = sourceOf(pattern);
-    const approved = isApproved(entry, now);
-    if (approved && source !== undefined) {
-      sources.add(source);
-      continue;
-    }
-    leftOut.push(script);
-    (approved ? unnamed : unapproved).push({ script, pattern });
-  }
+  const { file, entries } = inventory;
+  const all = entries.map((entry): ParsedEntry => {
+    const pattern = parsePattern(entry.script);
+    const source = isApproved(entry, now) ? sourceOf(pattern) : undefined;
+    return { script: entry.script, pattern, isUnapproved: !isApproved(entry, now), source };
+  });
+  const sources = new Set(all.flatMap(({ source }) => source ?? []));
+  const left = all.filter(({ source }) => source === undefined);
   const isCovered = coverage(sources);
-  const isAllowed = ({ pattern }: ParsedEntry): boolean => {
-    const source = coveringSource(pattern);
-    return source !== undefined && isCovered(source);
+  const isAllowed = ({ pattern }: ParsedEntry): boolean => isCovered(coveringSource(pattern) ?? "");
+  const say = (found: readonly ParsedEntry[], noun: string, sentence: Sentence): void => {
+    const shown = firstFew(
+      found.map(({ script }) => script),
+      SHOWN_ENTRIES,
+    );
+    const text = sentence(`${pluralize(found.length, noun)} in ${file}`, found.length === 1 ? "it" : "them");
+    if (found.length > 0) warn(`inventorySources: ${text}: ${shown}.`);
   };
-  const isBlocked = (each: ParsedEntry): boolean => !isAllowed(each);
-  const say = (found: readonly ParsedEntry[], sentence: (scripts: string) => string): void => {
-    if (found.length > 0)
-      warn(
-        `inventorySources: ${sentence(
-          firstFew(
-            found.map(({ script }) => script),
-            SHOWN_ENTRIES,
-          ),
-        )}.`,
-      );
-  };
-  const { file } = inventory;
-  const blocked = unapproved.filter(isBlocked);
+  const unapproved = left.filter((each) => each.isUnapproved);
   say(
-    blocked,
-    (scripts) =>
-      `left out ${pluralize(blocked.length, "unapproved script")} in ${file}. An enforced policy will block ${blocked.length === 1 ? "it" : "them"}: ${scripts}`,
+    unapproved.filter((each) => !isAllowed(each)),
+    "unapproved script",
+    (scripts, them) => `left out ${scripts}. An enforced policy will block ${them}`,
   );
-  const allowed = unapproved.filter(isAllowed);
   say(
-    allowed,
-    (scripts) =>
-      `a policy will allow ${pluralize(allowed.length, "script")} in ${file} without an approval, because an approved host or path covers ${allowed.length === 1 ? "it" : "them"}: ${scripts}`,
+    unapproved.filter(isAllowed),
+    "script",
+    (scripts, them) =>
+      `a policy will allow ${scripts} without an approval, because an approved host or path covers ${them}`,
   );
-  const nameless = unnamed.filter(isBlocked);
   say(
-    nameless,
-    (scripts) =>
-      `left out ${pluralize(nameless.length, "approved script")} in ${file} that a policy can't allow individually: a source that ends in a slash allows everything below it, and only https:// and http:// URLs can be sources. An enforced policy will block ${nameless.length === 1 ? "it" : "them"}, unless you approve the host or path: ${scripts}`,
+    left.filter((each) => !each.isUnapproved && !isAllowed(each)),
+    "approved script",
+    (scripts, them) =>
+      `left out ${scripts} that a policy can't allow individually: a source that ends in a slash allows everything below it, and only https:// and http:// URLs can be sources. An enforced policy will block ${them}, unless you approve the host or path`,
   );
-  return { scriptSrc: [...sources].sort(), leftOut };
+  return { scriptSrc: [...sources].sort(), leftOut: left.map(({ script }) => script) };
 }
+
+type Sentence = (scripts: string, them: string) => string;
 
 interface ParsedEntry {
   readonly script: string;
   readonly pattern: ScriptPattern;
+  readonly isUnapproved: boolean;
+  /** The source that allows the entry's scripts. Undefined if it isn't approved, or no source allows only these. */
+  readonly source: string | undefined;
 }
 
 const SHOWN_ENTRIES = 5;
