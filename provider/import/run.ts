@@ -1,4 +1,4 @@
-import { join, relative } from "node:path";
+import { relative } from "node:path";
 import { ApiError } from "../api/errors";
 import { CommandError, UnfinishedError, UsageError } from "../terminal/errors";
 import { printToStderr, type Io } from "../terminal/io";
@@ -7,10 +7,10 @@ import type { Host } from "../runtime/host";
 import { Drafter } from "./draft";
 import { configScript, importFile } from "./import-file";
 import { asksForNamespaces, type ImportOptions, type Product } from "./options";
-import { format, installCommands } from "./tools";
+import { installCommands } from "./tools";
 import { typescriptProgram } from "./printing/typescript";
 import { yamlProgram } from "./printing/yaml";
-import { programOf, type Program } from "./program";
+import { programOf } from "./program";
 import { PROJECT, projectFor, type Project } from "./project";
 import { asSentence, Inventory } from "./inventory";
 import { readNamespaces } from "./reading/kv";
@@ -21,7 +21,7 @@ import { PASS_ACCOUNT, readRulesets } from "./reading/rulesets";
 import { verify } from "./verify";
 import { SECRET_MODE, Staging } from "./staging";
 import { summary, type Outcome } from "./summary";
-import { PROGRAM_FILES, type Language, type Target } from "./target";
+import { PROGRAM_FILES, type Target } from "./target";
 import type { Scope } from "../runtime/composite-id";
 import { readOldState } from "./old-state/read";
 import { Selection } from "./old-state/selection";
@@ -141,7 +141,8 @@ async function write(
   };
   if (verified.length === 0) return { inventory, verified, leaving, written: undefined };
   const program = programOf(target.surface, drafting, verified, inventory.leftOut);
-  const unformatted = await writeProgram(program, target.language, staging, io.cwd);
+  const text = target.language === "yaml" ? yamlProgram(program) : typescriptProgram(program);
+  await staging.write(PROGRAM_FILES[target.language], text);
   if (project.text !== undefined) await staging.write(PROJECT, project.text);
   await staging.write(STATE, importFile(target.surface, verified), SECRET_MODE);
   const script = configScript(verified);
@@ -162,23 +163,6 @@ async function write(
       folder: relative(io.cwd, staging.folder),
       project,
       installs: installCommands(staging.folder, target),
-      unformatted,
     },
   };
-}
-
-/** @returns why the program isn't formatted. Undefined if it is. */
-async function writeProgram(
-  program: Program,
-  language: Language,
-  staging: Staging,
-  cwd: string,
-): Promise<string | undefined> {
-  const file = PROGRAM_FILES[language];
-  const { text, unformatted } =
-    language === "yaml"
-      ? { text: yamlProgram(program) }
-      : await format(typescriptProgram(program), join(staging.folder, file), [staging.folder, cwd]);
-  await staging.write(file, text);
-  return unformatted;
 }

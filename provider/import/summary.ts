@@ -26,8 +26,6 @@ interface Written {
   readonly project: Project;
   /** The commands that install the packages that the program needs. */
   readonly installs: readonly string[];
-  /** Why the program isn't formatted. Undefined if it is. */
-  readonly unformatted: string | undefined;
 }
 
 /** Returns a text that says what was written, what wasn't, and what to do next. */
@@ -37,7 +35,6 @@ export function summary({ inventory, verified, leaving, written }: Outcome): str
     written === undefined
       ? "edgeguard: found nothing to import. Nothing was written."
       : `edgeguard: wrote ${written.files.join(", ")}: ${countsOf(verified)}.`,
-    written?.unformatted !== undefined && `The program isn't formatted: ${written.unformatted}.`,
     ...bulletList("Not imported:", skipped),
     ...bulletList("Not declared:", leftOut),
     ...bulletList("Stays in the old state:", [...(selection?.leftOut ?? []), ...(selection?.gone ?? [])]),

@@ -1,31 +1,7 @@
 import { existsSync } from "node:fs";
 import { join, relative } from "node:path";
-import type * as Prettier from "prettier";
-import { loadOptional } from "../basics/optional-package";
 import { foldersFrom } from "../terminal/files";
 import { PACKAGES, PLUGIN, type Target } from "./target";
-
-/**
- * Formats the text with prettier and the project's settings. If that fails, returns the text unchanged, with the
- * reason.
- */
-export async function format(
-  text: string,
-  file: string,
-  folders: readonly string[],
-): Promise<{ readonly text: string; readonly unformatted?: string }> {
-  // An optional peer: the output directory's, the working directory's, or this package's own.
-  const prettier = loadOptional("prettier", [...folders, __dirname]) as typeof Prettier | undefined;
-  if (prettier === undefined) return { text, unformatted: "prettier is not installed here" };
-  try {
-    const options = await prettier.resolveConfig(file);
-    return { text: await prettier.format(text, { ...options, parser: "typescript" }) };
-  } catch (error) {
-    // Invalid settings or an unknown version of prettier shouldn't fail the command.
-    const reason = error instanceof Error ? error.message.split("\n")[0] : String(error);
-    return { text, unformatted: `prettier failed: ${reason ?? ""}` };
-  }
-}
 
 /** Returns where a package is installed, relative to the program's directory. Undefined if it isn't installed. */
 function installed(folder: string, name: string): string | undefined {

@@ -5,7 +5,7 @@ import { promptFor, type Declaration, type Program } from "../program";
 import { PACKAGES } from "../target";
 import { commented, CREDENTIALS, header } from "./comments";
 
-/** Prints a program in TypeScript: one item a line. Prettier formats it where it's installed. */
+/** Prints a program in TypeScript: one item a line, in no formatter's style. */
 export function typescriptProgram(program: Program): string {
   const parts = [
     commented("// ", ...header("its first argument")),
