@@ -35,7 +35,7 @@ export function register(program: Command, io: Io): void {
     )
     .option(
       "--from <state>",
-      "import what a Terraform or Pulumi stack manages: a terraform.tfstate, or what `terraform show -json`, `tofu show -json` or `pulumi stack export` prints; - reads standard input",
+      "import what a Terraform or Pulumi stack manages: what `terraform show -json`, `tofu show -json` or `pulumi stack export` prints; - reads standard input",
     )
     .option("--with-values", "also write the namespaces' entries, to files that only you can read", false)
     .addOption(
