@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 import type * as Run from "../import/run";
 import { asksForNamespaces, PRODUCTS, type ImportOptions, type Product } from "../import/options";
-import { CLASSES, LANGUAGES, SURFACES } from "../import/target";
+import { LANGUAGES } from "../import/target";
 import { UsageError } from "../terminal/errors";
 import type { Io } from "../terminal/io";
 import { hexId, wordsAmong, zoneGiven } from "./option-values";
@@ -40,16 +40,8 @@ export function register(program: Command, io: Io): void {
     .option("--with-values", "also write the namespaces' entries, to files that only you can read", false)
     .addOption(
       new Option(
-        "--for <surface>",
-        "what the program uses: dynamic (the classes of pulumi-edgeguard) or plugin (the provider plugin)",
-      )
-        .choices(SURFACES)
-        .default("dynamic"),
-    )
-    .addOption(
-      new Option(
         "--language <language>",
-        "the program's language; YAML needs --for plugin; default: the language of the project in the --out directory, else typescript",
+        "the program's language: TypeScript with this package's classes, or YAML for the provider plugin; default: the language of the project in the --out directory, else typescript",
       ).choices(LANGUAGES),
     )
     .option("--out <directory>", "where to write the program (index.ts or Main.yaml) and import.json", ".")
@@ -105,8 +97,6 @@ function refuseContradictions(options: ImportOptions): void {
     throw new UsageError(
       `--only ${impossible} needs a zone${OF_ACCOUNTS.includes(impossible) ? " or an account" : ""}. Pass --zone <zone>.`,
     );
-  if (options.language === "yaml" && options.for === "dynamic")
-    throw new UsageError(`--language yaml: ${CLASSES} Pass --for plugin.`);
   if (withValues && only?.includes("kv") === false)
     throw new UsageError(
       "--with-values writes the entries of Workers KV namespaces, but --only leaves those out. Add kv to --only.",

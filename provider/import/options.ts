@@ -1,4 +1,3 @@
-import type { Surface } from "../runtime/type-tokens";
 import type { Language } from "./target";
 
 /** Products that can be imported. */
@@ -16,7 +15,6 @@ export interface ImportOptions {
   readonly out: string;
   readonly project?: string;
   readonly force: boolean;
-  readonly for: Surface;
   /** The program's language. Defaults to the language of the project in the output directory. */
   readonly language?: Language;
 }

@@ -6,7 +6,7 @@ import { isJsonObject, ownMember } from "../basics/json";
 import { UsageError } from "../terminal/errors";
 import { foldersFrom } from "../terminal/files";
 import type { ImportOptions } from "./options";
-import { CLASSES, PROGRAM_FILES, type Language, type Target } from "./target";
+import { PROGRAM_FILES, type Language } from "./target";
 import { pluginFolder } from "./tools";
 
 export const PROJECT = "Pulumi.yaml";
@@ -29,7 +29,7 @@ export interface Project {
  * @throws UsageError if Pulumi would run a program in another directory or language, or import into another project's stack.
  */
 export function projectFor(cwd: string, folder: string, options: ProjectOptions): Project {
-  const { project: name, for: surface } = options;
+  const { project: name } = options;
   const file = projectFileFor(folder);
   const isOwn = file !== undefined && dirname(file) === folder;
   if (isOwn && name !== undefined)
@@ -38,14 +38,14 @@ export function projectFor(cwd: string, folder: string, options: ProjectOptions)
     );
   if (file === undefined || (name !== undefined && !isOwn)) {
     const language = options.language ?? "typescript";
-    const text = newProject(folder, name ?? projectName(basename(folder)), { surface, language });
+    const text = newProject(folder, name ?? projectName(basename(folder)), language);
     return { language, text, lacksPlugin: undefined };
   }
   const settings = settingsOf(file);
   const program = programFolder(file, settings);
   if (program === folder) {
     const language = languageOf(file, settings, options);
-    const hasPlugin = surface === "dynamic" || settings.plugins?.providers?.some(isPlugin) === true;
+    const hasPlugin = language === "typescript" || settings.plugins?.providers?.some(isPlugin) === true;
     return { language, text: undefined, lacksPlugin: hasPlugin ? undefined : pluginFolder(folder) };
   }
   const out = (path: string): string => `--out ${relative(cwd, path) || "."}`;
@@ -59,15 +59,12 @@ export function projectFor(cwd: string, folder: string, options: ProjectOptions)
   );
 }
 
-type ProjectOptions = Pick<ImportOptions, "project" | "for" | "language">;
+type ProjectOptions = Pick<ImportOptions, "project" | "language">;
 
-function newProject(folder: string, name: string, { surface, language }: Target): string {
-  const runtime = language === "yaml" ? "yaml" : "nodejs";
-  const plugins =
-    surface === "dynamic"
-      ? ""
-      : `plugins:\n  providers:\n    - name: edgeguard\n      path: ${pluginFolder(folder)}\n`;
-  return `name: ${name}\nruntime: ${runtime}\n${plugins}`;
+function newProject(folder: string, name: string, language: Language): string {
+  if (language === "typescript") return `name: ${name}\nruntime: nodejs\n`;
+  const plugins = `plugins:\n  providers:\n    - name: edgeguard\n      path: ${pluginFolder(folder)}\n`;
+  return `name: ${name}\nruntime: yaml\n${plugins}`;
 }
 
 const isPlugin = ({ name }: { readonly name?: string | undefined }): boolean => name === "edgeguard";
@@ -117,8 +114,6 @@ function languageOf(file: string, { runtime, resources }: Settings, options: Pro
     throw new UsageError(
       `--language ${options.language}: ${file} sets runtime: ${runtime}. Leave out --language, or pass another directory with --out.`,
     );
-  if (language === "yaml" && options.for === "dynamic")
-    throw new UsageError(`${file} sets runtime: yaml, but ${CLASSES} ${another}, or --for plugin.`);
   if (language === "yaml" && resources !== undefined)
     throw new UsageError(
       `${file} declares resources, and Pulumi would ignore them beside ${PROGRAM_FILES.yaml}. ${another}.`,

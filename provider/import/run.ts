@@ -7,7 +7,7 @@ import type { Host } from "../runtime/host";
 import { Drafter } from "./draft";
 import { configScript, importFile } from "./import-file";
 import { asksForNamespaces, type ImportOptions, type Product } from "./options";
-import { installCommands } from "./tools";
+import { installCommand } from "./tools";
 import { typescriptProgram } from "./printing/typescript";
 import { yamlProgram } from "./printing/yaml";
 import { programOf } from "./program";
@@ -21,7 +21,7 @@ import { PASS_ACCOUNT, readRulesets } from "./reading/rulesets";
 import { verify } from "./verify";
 import { SECRET_MODE, Staging } from "./staging";
 import { summary, type Outcome } from "./summary";
-import { PROGRAM_FILES, type Target } from "./target";
+import { PROGRAM_FILES } from "./target";
 import type { Scope } from "../runtime/composite-id";
 import { readOldState } from "./old-state/read";
 import { Selection } from "./old-state/selection";
@@ -39,8 +39,7 @@ const CONFIG = "import-config.sh";
 export async function importExisting(io: Io, options: ImportOptions): Promise<void> {
   const staging = new Staging(io.cwd, options.out, options.force);
   const project = projectFor(io.cwd, staging.folder, options);
-  const target: Target = { surface: options.for, language: project.language };
-  staging.refuseExisting(PROGRAM_FILES[target.language], STATE);
+  staging.refuseExisting(PROGRAM_FILES[project.language], STATE);
   const unfinished = "Nothing was written.";
   const selection =
     options.from === undefined
@@ -50,7 +49,7 @@ export async function importExisting(io: Io, options: ImportOptions): Promise<vo
     try {
       const everything = await readEverything(host, { ...options, selection }, staging, status);
       status.show("writing the program");
-      const outcome = await write(io, everything, staging, project, target);
+      const outcome = await write(io, everything, staging, project);
       status.clear();
       for (const line of summary(outcome)) printToStderr(io, line);
     } catch (error) {
@@ -131,20 +130,20 @@ async function write(
   { inventory, zones, accounts }: ImportedParts,
   staging: Staging,
   project: Project,
-  target: Target,
 ): Promise<Outcome> {
-  const drafting = new Drafter(target, inventory.found, zones, accounts);
+  const { language } = project;
+  const drafting = new Drafter(language, inventory.found, zones, accounts);
   const declarable = await verify(inventory, drafting);
   const { declared: verified, leaving } = inventory.selection?.handOver(declarable) ?? {
     declared: declarable,
     leaving: [],
   };
   if (verified.length === 0) return { inventory, verified, leaving, written: undefined };
-  const program = programOf(target.surface, drafting, verified, inventory.leftOut);
-  const text = target.language === "yaml" ? yamlProgram(program) : typescriptProgram(program);
-  await staging.write(PROGRAM_FILES[target.language], text);
+  const program = programOf(drafting, verified, inventory.leftOut);
+  const text = language === "yaml" ? yamlProgram(program) : typescriptProgram(program);
+  await staging.write(PROGRAM_FILES[language], text);
   if (project.text !== undefined) await staging.write(PROJECT, project.text);
-  await staging.write(STATE, importFile(target.surface, verified), SECRET_MODE);
+  await staging.write(STATE, importFile(language, verified), SECRET_MODE);
   const script = configScript(verified);
   if (script !== undefined) await staging.write(CONFIG, script, SECRET_MODE);
   const ignored = [
@@ -162,7 +161,7 @@ async function write(
       files,
       folder: relative(io.cwd, staging.folder),
       project,
-      installs: installCommands(staging.folder, target),
+      install: installCommand(staging.folder, language),
     },
   };
 }

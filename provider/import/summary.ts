@@ -24,8 +24,8 @@ interface Written {
   /** The output directory, relative to the working directory. Empty if it is the working directory. */
   readonly folder: string;
   readonly project: Project;
-  /** The commands that install the packages that the program needs. */
-  readonly installs: readonly string[];
+  /** The command that installs the packages that the program needs. */
+  readonly install: string | undefined;
 }
 
 /** Returns a text that says what was written, what wasn't, and what to do next. */
@@ -73,14 +73,14 @@ function hiddenSecrets(verified: readonly Verified[]): string[] {
   ];
 }
 
-function nextSteps({ folder, project, installs }: Written, verified: readonly Verified[]): string[] {
+function nextSteps({ folder, project, install }: Written, verified: readonly Verified[]): string[] {
   const secrets = verified.flatMap((one) => one.secrets);
   const isShown = secrets.some((secret) => secret.isShown);
   const isHidden = secrets.some((secret) => !secret.isShown);
   return applying(
     "Next, with the Pulumi CLI 3.254 or later:",
     folder !== "" && `  cd ${/^[\w./-]+$/.test(folder) ? folder : quotedForShell(folder)}`,
-    ...installs.map((command) => `  ${command}`),
+    install !== undefined && `  ${install}`,
     project.lacksPlugin !== undefined &&
       `  # in Pulumi.yaml, so that Pulumi finds the plugin: plugins: { providers: [{ name: edgeguard, path: ${project.lacksPlugin} }] }`,
     project.text !== undefined && "  pulumi stack init dev",

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join, relative } from "node:path";
 import { foldersFrom } from "../terminal/files";
-import { PACKAGES, PLUGIN, type Target } from "./target";
+import { CLASSES, PLUGIN, type Language } from "./target";
 
 /** Returns where a package is installed, relative to the program's directory. Undefined if it isn't installed. */
 function installed(folder: string, name: string): string | undefined {
@@ -11,26 +11,15 @@ function installed(folder: string, name: string): string | undefined {
   return found === undefined ? undefined : relative(folder, found);
 }
 
-/** Returns the commands that install what a program in this directory needs. */
-export function installCommands(folder: string, { surface, language }: Target): readonly string[] {
-  const isMissing = (name: string): boolean => installed(folder, name) === undefined;
-  const needsClasses = language === "typescript" && isMissing(PACKAGES[surface]);
-  const isPlugin = surface === "plugin";
-  const packages = [
-    ...(isPlugin && isMissing(PLUGIN) ? [PLUGIN] : []),
-    ...(!isPlugin && needsClasses ? [PACKAGES.dynamic] : []),
-    ...(needsClasses ? ["@pulumi/pulumi", "typescript", "ts-node"] : []),
-  ];
+/** Returns the command that installs what a program in this directory needs. Undefined if it needs nothing. */
+export function installCommand(folder: string, language: Language): string | undefined {
+  const [name, ...others] =
+    language === "yaml" ? [PLUGIN] : [CLASSES, "@pulumi/pulumi", "typescript", "ts-node"];
+  if (installed(folder, name) !== undefined) return undefined;
   // In a directory without a package.json, npm would install into a parent directory.
   const prefix = existsSync(join(folder, "package.json")) ? "" : "--prefix . ";
-  return [
-    ...(packages.length === 0 ? [] : [`npm install ${prefix}${packages.join(" ")}`]),
-    ...(isPlugin && needsClasses ? [`pulumi package add ${withDot(pluginFolder(folder))}`] : []),
-  ];
+  return `npm install ${prefix}${[name, ...others].join(" ")}`;
 }
-
-/** Pulumi looks for a path without a leading dot in its registry. */
-const withDot = (path: string): string => (path.startsWith(".") ? path : `./${path}`);
 
 /** Returns the directory in which the plugin is or will be installed, relative to the program's directory. */
 export function pluginFolder(folder: string): string {

@@ -114,7 +114,7 @@ describe("an import from a Terraform state", () => {
 describe("an import from a Terraform state for the provider plugin", () => {
   it("has no credential in its YAML program and import file, and the plugin finds no change", async () => {
     const old = await OldDesk.start();
-    const { code, stderr } = await old.import(old.state, "--for", "plugin", "--language", "yaml");
+    const { code, stderr } = await old.import(old.state, "--language", "yaml");
     expect({ code, stderr }).toMatchObject({ code: 0 });
     for (const file of ["Main.yaml", "import.json"])
       expect(old.desk.read(file)).not.toMatch(`${CANARY}|${CREDENTIAL}`);
