@@ -13,7 +13,6 @@ import {
   type EntryDefaults,
   type RawEntry,
 } from "./entry";
-import { inOrder } from "./in-order";
 import { openFile, SourceError } from "./source-handle";
 import { readErrorReason } from "../basics/files";
 
@@ -25,9 +24,6 @@ export interface DirectoryOptions {
   readonly prefix: string;
   readonly ignore: readonly string[];
 }
-
-/** How many files are read in parallel, to hide disk latency. */
-const FILES_AT_ONCE = 16;
 
 /**
  * A directory as a source. A file's key is the prefix and the file's relative path, with "/" as the separator on every
@@ -58,31 +54,22 @@ export class DirectorySource implements Source {
       throw new SourceError(
         `${name} is ${found.isFile() ? "a file" : "not a directory"}; \`directory\` takes a directory with one file per key`,
       );
-    const inspectPath = async (path: string) => ({ path, content: await inspect(root, path) });
-    for await (const { path, content } of inOrder(walk(this.#options), FILES_AT_ONCE, inspectPath)) {
-      const read = content === "later" ? await readContent(join(root, path)) : content;
-      yield [rawEntryOf(this.#options, path, read)];
-    }
+    for await (const path of walk(this.#options))
+      yield [rawEntryOf(this.#options, path, await contentOf(join(root, path)))];
   }
 
   async fill(body: Body, rows: readonly Row[]): Promise<void> {
-    for (let i = 0; i < rows.length; i += FILES_AT_ONCE) {
-      const portion = rows.slice(i, i + FILES_AT_ONCE);
-      const found = await Promise.all(portion.map(({ key }) => this.#fileOf(key)));
-      found.forEach((given, at) => {
-        const checked = checkEntry(given, this.defaults);
-        if ("problems" in checked || recordOf(checked.entry, checked.stored).value !== portion[at]?.value)
-          throw new SourceError(
-            `${this.name} has changed since it was checked. The remaining entries were not sent.`,
-          );
-        body.add(checked.entry);
-      });
+    const { root, prefix } = this.#options;
+    for (const { key, value } of rows) {
+      const path = key.slice(prefix.length);
+      const given = rawEntryOf(this.#options, path, await readContent(join(root, path)));
+      const checked = checkEntry(given, this.defaults);
+      if ("problems" in checked || recordOf(checked.entry, checked.stored).value !== value)
+        throw new SourceError(
+          `${this.name} has changed since it was checked. The remaining entries were not sent.`,
+        );
+      body.add(checked.entry);
     }
-  }
-
-  async #fileOf(key: string): Promise<RawEntry> {
-    const path = key.slice(this.#options.prefix.length);
-    return rawEntryOf(this.#options, path, await readContent(join(this.#options.root, path)));
   }
 }
 
@@ -95,9 +82,6 @@ function rawEntryOf({ name, prefix }: DirectoryOptions, path: string, content: C
 }
 
 type Content = { readonly value: string; readonly base64: boolean } | { readonly unreadable: string };
-
-/** Files up to this size are read ahead. Larger ones are read only when it's their turn. */
-const READ_AHEAD_BYTES = 256 * 1024;
 
 /** Yields the paths of the files, relative to the directory. */
 async function* walk({ root, name, ignore: patterns }: DirectoryOptions): AsyncGenerator<string> {
@@ -122,15 +106,13 @@ async function list(root: string, name: string, path: string): Promise<string[]>
   return paths.sort().reverse(); // Sorting without a comparator compares code units, which is the same on every system.
 }
 
-async function inspect(root: string, path: string): Promise<Content | "later"> {
+async function contentOf(path: string): Promise<Content> {
   try {
-    const found = await lstat(join(root, path));
+    const found = await lstat(path);
     if (found.isSymbolicLink())
       return { unreadable: "is a symbolic link; replace it with a copy, or add it to `ignore`" };
     if (!found.isFile()) return { unreadable: "is not a regular file; add it to `ignore`" };
-    if (found.size > KV.MAX_VALUE_BYTES) return { unreadable: tooLarge(found.size) };
-
-    return found.size > READ_AHEAD_BYTES ? "later" : await readContent(join(root, path));
+    return found.size > KV.MAX_VALUE_BYTES ? { unreadable: tooLarge(found.size) } : await readContent(path);
   } catch (error) {
     return { unreadable: `can't be read: ${readErrorReason(error)}` };
   }
