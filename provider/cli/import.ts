@@ -1,4 +1,4 @@
-import { InvalidArgumentError, Option, type Command } from "commander";
+import { Option, type Command } from "commander";
 import type * as Run from "../import/run";
 import { asksForNamespaces, PRODUCTS, type ImportOptions, type Product } from "../import/options";
 import { LANGUAGES } from "../import/target";
@@ -44,12 +44,10 @@ export function register(program: Command, io: Io): void {
         "the program's language: TypeScript with this package's classes, or YAML for the provider plugin; default: the language of the project in the --out directory, else typescript",
       ).choices(LANGUAGES),
     )
-    .option("--out <directory>", "where to write the program (index.ts or Main.yaml) and import.json", ".")
-    .addOption(
-      new Option(
-        "--project <name>",
-        "create a Pulumi project with this name in the --out directory; default: the enclosing project, else a new one named after the directory",
-      ).argParser(projectName),
+    .option(
+      "--out <directory>",
+      "where to write the program (index.ts or Main.yaml) and import.json; without a Pulumi project there, creates one",
+      ".",
     )
     .option("--force", "overwrite existing files", false)
     .addHelpText("after", EXAMPLE)
@@ -101,9 +99,4 @@ function refuseContradictions(options: ImportOptions): void {
     throw new UsageError(
       "--with-values writes the entries of Workers KV namespaces, but --only leaves those out. Add kv to --only.",
     );
-}
-
-function projectName(text: string): string {
-  if (/^[\w.-]{1,100}$/.test(text)) return text;
-  throw new InvalidArgumentError("Use 1 to 100 letters, digits, dots, hyphens and underscores.");
 }

@@ -13,7 +13,6 @@ export interface ImportOptions {
   /** The file with the old state that lists what to import. `-` is standard input. */
   readonly from?: string;
   readonly out: string;
-  readonly project?: string;
   readonly force: boolean;
   /** The program's language. Defaults to the language of the project in the output directory. */
   readonly language?: Language;

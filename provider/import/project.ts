@@ -29,17 +29,10 @@ export interface Project {
  * @throws UsageError if Pulumi would run a program in another directory or language, or import into another project's stack.
  */
 export function projectFor(cwd: string, folder: string, options: ProjectOptions): Project {
-  const { project: name } = options;
   const file = projectFileFor(folder);
-  const isOwn = file !== undefined && dirname(file) === folder;
-  if (isOwn && name !== undefined)
-    throw new UsageError(
-      `--project ${name}: ${file} already defines the output directory's project. Leave out --project.`,
-    );
-  if (file === undefined || (name !== undefined && !isOwn)) {
+  if (file === undefined) {
     const language = options.language ?? "typescript";
-    const text = newProject(folder, name ?? projectName(basename(folder)), language);
-    return { language, text, lacksPlugin: undefined };
+    return { language, text: newProject(folder, language), lacksPlugin: undefined };
   }
   const settings = settingsOf(file);
   const program = programFolder(file, settings);
@@ -49,19 +42,20 @@ export function projectFor(cwd: string, folder: string, options: ProjectOptions)
     return { language, text: undefined, lacksPlugin: hasPlugin ? undefined : pluginFolder(folder) };
   }
   const out = (path: string): string => `--out ${relative(cwd, path) || "."}`;
-  if (isOwn)
+  if (dirname(file) === folder)
     throw new UsageError(
       `${file} sets the program's directory to ${program}. To write the program there, pass ${out(program)}.`,
     );
   throw new UsageError(
     `${folder} has no ${PROJECT}, so Pulumi would import into the project that ${file} defines. ` +
-      `Pass --project ${projectName(basename(folder))} to create a project there, or ${out(program)} to import into the existing project.`,
+      `Create a ${PROJECT} there with a name and a runtime, or pass ${out(program)} to import into the existing project.`,
   );
 }
 
-type ProjectOptions = Pick<ImportOptions, "project" | "language">;
+type ProjectOptions = Pick<ImportOptions, "language">;
 
-function newProject(folder: string, name: string, language: Language): string {
+function newProject(folder: string, language: Language): string {
+  const name = basename(folder).replace(/[^\w.-]+/g, "-") || "imported"; // Reduced to the characters that Pulumi allows.
   if (language === "typescript") return `name: ${name}\nruntime: nodejs\n`;
   const plugins = `plugins:\n  providers:\n    - name: edgeguard\n      path: ${pluginFolder(folder)}\n`;
   return `name: ${name}\nruntime: yaml\n${plugins}`;
@@ -133,9 +127,4 @@ function programFolder(file: string, { main }: Settings): string {
   const target = resolve(dirname(file), main);
   if (/\.[cm]?js$/.test(target)) return dirname(file); // Compiled from sources next to the project file.
   return /\.[cm]?ts$/.test(target) ? dirname(target) : target;
-}
-
-/** Reduces a directory's name to the characters that Pulumi allows. */
-function projectName(folder: string): string {
-  return folder.replace(/[^\w.-]+/g, "-") || "imported";
 }
