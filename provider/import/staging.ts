@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { appendFile, mkdtemp, readFile, rename, rm, rmdir, writeFile } from "node:fs/promises";
+import { appendFile, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { inSeries } from "../basics/words";
 import { CommandError } from "../terminal/errors";
@@ -16,7 +16,7 @@ const GITIGNORE = ".gitignore";
 
 /**
  * An import's output directory. Files are written to a temporary directory first and moved when all of them are ready,
- * so a failure leaves the output directory unchanged.
+ * so a failure leaves the files in the output directory unchanged.
  */
 export class Staging {
   /** The absolute path of the output directory. */
@@ -24,8 +24,6 @@ export class Staging {
   readonly #force: boolean;
   readonly #kept: string[] = [];
   #temporary: string | undefined;
-  /** The outermost directory that this import created. */
-  #made: string | undefined;
 
   constructor(cwd: string, out: string, force: boolean) {
     this.folder = resolve(cwd, out);
@@ -50,7 +48,7 @@ export class Staging {
   async stage(file: string): Promise<string> {
     this.refuseExisting(file);
     if (this.#temporary === undefined) {
-      this.#made = makeFolder(this.folder);
+      makeFolder(this.folder);
       this.#temporary = await mkdtemp(join(this.folder, ".edgeguard-import-")); // Only the owner can read it.
       // If the process is killed, the folder stays behind, and Git shouldn't pick it up.
       await writeFile(join(this.#temporary, GITIGNORE), "*\n");
@@ -89,7 +87,6 @@ export class Staging {
       await rename(join(this.#temporary ?? "", file), target); // Keeps its mode when it replaces a file.
     }
     if (await this.#ignore(ignored)) files.push(GITIGNORE);
-    this.#made = undefined;
     await this.discard();
     return files.sort(byDepth).map((file) => relative(from, join(this.folder, file)));
   }
@@ -116,19 +113,10 @@ export class Staging {
     }
   }
 
-  /** Removes everything that wasn't moved. */
+  /** Removes every file that wasn't moved. The output directory stays, even if it's new and empty. */
   async discard(): Promise<void> {
     if (this.#temporary !== undefined) await rm(this.#temporary, { recursive: true, force: true });
     this.#temporary = undefined;
-    if (this.#made === undefined) return;
-    const outermost = this.#made;
-    this.#made = undefined;
-    try {
-      for (let folder = this.folder; folder.length >= outermost.length; folder = dirname(folder))
-        await rmdir(folder);
-    } catch {
-      // The folder isn't empty: someone else put something there, so it stays.
-    }
   }
 
   async #ignore(patterns: readonly string[]): Promise<boolean> {

@@ -28,12 +28,11 @@ export function unreadable(what: string, path: string, error: unknown): CommandE
 /**
  * Creates a directory and those above it. Node's own recursive mkdir never returns for a path such as /proc/x.
  *
- * @returns the outermost directory that it created.
  * @throws CommandError if it can't be created.
  */
-export function makeFolder(path: string): string | undefined {
-  if (existsSync(path)) return undefined;
-  const outermost = makeFolder(dirname(path));
+export function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  makeFolder(dirname(path));
   try {
     mkdirSync(path);
   } catch (error) {
@@ -43,7 +42,6 @@ export function makeFolder(path: string): string | undefined {
         `${path} can't be created (${codeOf(error) ?? String(error)}). Pass a directory that you can write to.`,
       );
   }
-  return outermost ?? path;
 }
 
 /** Yields a directory and its parents, nearest first. */
