@@ -130,14 +130,14 @@ const KEYS_FILE = "JSON: an array of keys, the output of key list, or a file for
 /** Adds the options that say where the project and its account are. */
 function inProject(command: Command): Command {
   return command
-    .option("--env <name>", "an environment in the configuration file; default: CLOUDFLARE_ENV")
+    .option("-e, --env <name>", "an environment in the configuration file; default: CLOUDFLARE_ENV")
     .option(
       "--account-id <id>",
       "the account; default: account_id in the configuration file, else CLOUDFLARE_ACCOUNT_ID, else the token's only account",
       hexId,
     )
     .option(
-      "--config <path>",
+      "-c, --config <path>",
       "the configuration file; default: the nearest wrangler.json, .jsonc or .toml, in this order",
     );
 }

@@ -24,7 +24,7 @@ export function migrationNeedsProtect({ enforcementLevel }: PolicyOptions = {}):
       const zone = text(props, "zoneId");
       return opts.protect
         ? undefined
-        : `WafMigration ${JSON.stringify(name)}${zone === undefined ? "" : ` of zone ${zone}`} isn't protected, so a destroy would delete the only record of the zone's previous settings. Add { protect: true } as the resource's third argument.`;
+        : `WafMigration ${JSON.stringify(name)}${zone === undefined ? "" : ` of zone ${zone}`} isn't protected, so a destroy would delete the only record of the zone's previous settings. Set the resource option protect: true.`;
     },
   );
 }

@@ -154,7 +154,7 @@ export function uncomparedIn({ refreshed = [], diagnostics }: Plan): { step: Ste
 }
 
 const INTERRUPTED =
-  "its last update was interrupted, so nobody knows what that left and what someone changed. Run `pulumi up`";
+  "its last update was interrupted, so nobody knows what that left and what someone changed. Run `pulumi up` to finish it";
 
 /** Whether the program only reads the resource, which then belongs to someone else. */
 export const isRead = (next: Refreshed["next"]): boolean =>

@@ -210,7 +210,8 @@ const zoneExplanation = lookup<ExplainZoneArgs, ZoneExplanation>("explainZone", 
 /**
  * Explains what a zone's managed rulesets do, no matter who deployed them. For each deployment, returns the ruleset,
  * paranoia level, score threshold, action, exceptions and the rules that overrides turn on or off. Also returns what
- * the ruleset's latest version changed for the deployment, and what a pinned version lacks.
+ * the ruleset's latest version changed for the deployment, and what a pinned version lacks. WAF custom rules that skip
+ * all managed rules aren't read.
  *
  * @throws If an argument is invalid.
  * @throws If the token lacks Zone WAF Read or Account Rulesets Read.

@@ -413,6 +413,9 @@ export const managedRulesetOverride = defineResource({
   },
 
   async read({ ctx, state }) {
+    // An adopted exception keeps its ref until an update writes it, so only its resource tells whose it is.
+    const ofProgram = ctx.once("adopted exceptions", () => new Set<string>());
+    for (const id of exceptionIds(state)) ofProgram.add(id);
     const owned = await readWithRule(ctx, entryPointOf(state), state.entryPointId, (found) =>
       findOwnRule(found, state),
     );
@@ -444,7 +447,7 @@ export const managedRulesetOverride = defineResource({
     const facts = refreshedFacts(state.known, managed, { isOtherRuleset });
     const live = readLiveRule(state, facts, found, rule, { ref: state.ref, adopted: exceptionIds(state) });
     const skipped = (state.exceptions ?? []).map(({ skip }) => skip);
-    const others = otherSkipRules(found, rule, exceptionIds(state));
+    const others = otherSkipRules(found, rule, [...ofProgram]);
     warnOfSkips(ctx, state.ref, state.otherSkipRules, others);
     const now = {
       ...state,
@@ -685,7 +688,9 @@ export interface ManagedRulesetOverrideArgs {
    * What to do if the zone or account already has a rule with the declared ref, or one that executes the same ruleset with the
    * same expression. A second rule would run the ruleset twice. `"ifEqual"` adopts the rule if it matches the program.
    * `"takeOver"` adopts it and changes what differs. `"never"` always fails, even if an earlier run of this resource
-   * left the rule behind. It's an error if there are several such rules. Changing it writes nothing.
+   * left the rule behind. It's an error if there are several such rules. A rule that another stack created with this
+   * package isn't adopted, unless this resource declares its ref: the preview only warns that the ruleset will run twice.
+   * Changing it writes nothing.
    * @defaultValue `"ifEqual"`
    */
   readonly adopt?: pulumi.Input<LiteralUnion<Adopt>>;

@@ -27,6 +27,13 @@ const KEPT = [DRIFT, "its code keeps each change"] as const;
 const DELETED = [DRIFT, "keeps what was deleted, and what was changed after the program dropped it"] as const;
 
 export const ADVICE: readonly (readonly [says: string, doing: Doing])[] = [
+  [
+    "Run `pulumi up` to finish it",
+    [
+      "tests/rulesets/managed-ruleset-override-parallel.test.ts",
+      "records the rule if the create fails after adding it, and the next update continues from there",
+    ],
+  ],
   ["Pass the older survey first.", [COMPARED, "warns if the first survey is newer than the second"]],
   ["Pass a survey.json that", [SURVEY, "says what got better and worse between two surveys"]],
   ["update pulumi-edgeguard.", { untested: "there is no later version yet" }],

@@ -85,7 +85,9 @@ describe("the policy allow-needs-log", () => {
 test("migration-needs-protect rejects a WAF migration that isn't protected", async () => {
   const migration = edgeguard("WafMigration", { zoneId: ZONE, target: "finished" });
   expect(await messages(migrationNeedsProtect(), migration)).toEqual([
-    expect.stringMatching(`^WafMigration "one" of zone ${ZONE} isn't protected, .* Add { protect: true }`),
+    expect.stringMatching(
+      `^WafMigration "one" of zone ${ZONE} isn't protected, .* Set the resource option protect: true`,
+    ),
   ]);
   expect(await messages(migrationNeedsProtect(), { ...migration, protect: true })).toEqual([]);
 });

@@ -246,7 +246,7 @@ describe("the report on a manual change", () => {
     );
     expect(driftIn(plan)).toMatchObject({ drifted: false, resources: [], counts: { uncompared: 1 } });
     expect(written(plan, "text")).toContain(
-      "PageShieldSettings shield: its last update was interrupted, so nobody knows what that left and what someone changed. Run `pulumi up`.",
+      "PageShieldSettings shield: its last update was interrupted, so nobody knows what that left and what someone changed. Run `pulumi up` to finish it.",
     );
   });
 

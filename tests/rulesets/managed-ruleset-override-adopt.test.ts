@@ -2,7 +2,9 @@ import { managedRulesets, seededRules } from "edgeguard-local";
 import { REGISTER } from "../../provider/register";
 import { RENAME_HINT } from "../../provider/runtime/adoption";
 import { RulesetsBench, OWASP, REF, TYPE, type Declaration, type Rule } from "./support";
+import { driftOf } from "../report/plans";
 import { OFFLINE, zones } from "../support/bench";
+import { rawSend } from "../support/operation";
 
 const bench = new RulesetsBench();
 
@@ -167,6 +169,16 @@ describe("someone else's rule that runs the same ruleset for the same requests",
       expect.stringMatching(
         /^adopt: .*already has the ref "edgeguard\/site\/dev\/waf", and adopt: "never" .*old URN/,
       ),
+    ]);
+  });
+
+  test("isn't another stack's, unless adopt is \"never\", which refuses it", async () => {
+    bench.inZone("empty");
+    await bench.up(bench.declare({ ref: "edgeguard/other/dev/waf" }));
+    const declared = bench.declare({ adopt: "takeOver" });
+    expect(await bench.warnings(declared)).toEqual([expect.stringContaining("will run twice")]);
+    expect(await bench.refusals({ ...declared, adopt: "never" })).toEqual([
+      expect.stringContaining('adopt: "never" prevents adopting it'),
     ]);
   });
 
@@ -582,6 +594,30 @@ describe("destroying a managed ruleset override", () => {
     await bench.destroy(recorded); // The request is repeated; the rule is already gone.
     expect(await bench.refs()).toEqual(["monitoring", "managed", "credentials"]);
   });
+});
+
+test("an adopted exception that someone widens is drift of its own deployment alone", async () => {
+  bench.inZone("empty");
+  const execute = (id: string) => ({ action: "execute", expression: "true", action_parameters: { id } });
+  const office = { expression: "ip.src eq 192.0.2.1", skip: "all" };
+  await rawSend(bench.api, "PUT", `${bench.path}/phases/http_request_firewall_managed/entrypoint`, {
+    rules: [
+      { action: "skip", expression: office.expression, action_parameters: { ruleset: "current" } },
+      execute(managedRulesets.managed),
+      execute(managedRulesets.owasp),
+    ],
+  });
+  const [skip] = await bench.rules();
+  if (skip === undefined) throw new Error("the zone has no rules");
+  const ruleset = { id: managedRulesets.managed };
+  const holder = await bench.up(bench.declare({ ref: "managed", ruleset, exceptions: [office] }));
+  const behind = await bench.up(bench.declare({ ref: "owasp" }));
+  await bench.editRule(skip, { expression: "ip.src in {192.0.2.1 203.0.113.7}" });
+  const op = bench.operation();
+  const [one, other] = await Promise.all([op.refresh(TYPE, behind), op.refresh(TYPE, holder)]);
+  expect(op.warned.join()).not.toContain("someone else's");
+  expect(driftOf(TYPE, behind, one)).toBeUndefined();
+  expect(driftOf(TYPE, holder, other)?.lost).toHaveLength(1);
 });
 
 describe("a rename without an alias", () => {
