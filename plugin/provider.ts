@@ -213,7 +213,8 @@ export class Provider {
     const lists = outputs.filter((output) => properties[output]?.type === "array");
     const empty = Object.fromEntries(lists.map((output) => [output, []]));
     const answer = async (): Promise<ReturnType<typeof sent>> => {
-      const result = await lookup.answer(this.#host, args);
+      const found = await lookup.answer(this.#host, args);
+      const result = Buffer.isBuffer(found) ? found.toString("base64") : found;
       const members = outputs.includes(RESULT) || !isJsonObject(result) ? { [RESULT]: result } : result;
       return sent(members, new Set(lookup.traits.secret === true ? outputs : []));
     };

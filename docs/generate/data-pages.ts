@@ -272,7 +272,7 @@ function worksWithPage(): Page {
           ["", "Allowed"],
           [
             ["Node.js", code(engines.node)],
-            ...["@pulumi/pulumi", "typescript"].map((name) => [
+            ...["@pulumi/pulumi", "typescript", "prettier"].map((name) => [
               code(name),
               code(peerDependencies[name] ?? ""),
             ]),
@@ -280,7 +280,7 @@ function worksWithPage(): Page {
         ),
         list([
           "`pulumi import --file` needs Pulumi CLI 3.254 or later.",
-          "TypeScript is needed only by programs written in TypeScript.",
+          "TypeScript is needed only by programs written in TypeScript; Prettier only to format what `edgeguard import` writes.",
         ]),
       ),
     ),

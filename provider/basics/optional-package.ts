@@ -1,12 +1,22 @@
-const LOCAL = "edgeguard-local";
+/**
+ * Loads a package that the user may have installed. Searches from the given directories. Undefined if it isn't
+ * installed.
+ */
+export function loadOptional(name: string, from: string[]): unknown {
+  const found = resolveFrom(name, from);
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- an optional peer, resolved where the user installed it
+  return found === undefined ? undefined : require(found);
+}
 
-function resolveFrom(paths: string[]): string | undefined {
+function resolveFrom(name: string, paths: string[]): string | undefined {
   try {
-    return require.resolve(LOCAL, { paths });
+    return require.resolve(name, { paths });
   } catch {
     return undefined;
   }
 }
+
+const LOCAL = "edgeguard-local";
 
 /**
  * Loads `edgeguard-local`, which is optional.
@@ -15,9 +25,7 @@ function resolveFrom(paths: string[]): string | undefined {
  * @throws Error if the version of this package isn't installed.
  */
 export function loadLocal<T>(needs: string, folder: string, isFit: (module: unknown) => module is T): T {
-  const found = resolveFrom([__dirname, folder]);
-  // eslint-disable-next-line @typescript-eslint/no-require-imports -- an optional peer, resolved where the user installed it
-  const module: unknown = found === undefined ? undefined : require(found);
+  const module = loadOptional(LOCAL, [__dirname, folder]);
   if (isFit(module)) return module;
   throw new Error(
     `${needs} needs the package ${LOCAL} in the version of pulumi-edgeguard, which isn't installed here. Run "npm install --save-dev ${LOCAL}".`,

@@ -1,7 +1,7 @@
-import { Option, type Command } from "commander";
+import { InvalidArgumentError, Option, type Command } from "commander";
 import type * as Run from "../import/run";
 import { asksForNamespaces, PRODUCTS, type ImportOptions, type Product } from "../import/options";
-import { LANGUAGES } from "../import/target";
+import { CLASSES, LANGUAGES, SURFACES } from "../import/target";
 import { UsageError } from "../terminal/errors";
 import type { Io } from "../terminal/io";
 import { hexId, wordsAmong, zoneGiven } from "./option-values";
@@ -35,19 +35,29 @@ export function register(program: Command, io: Io): void {
     )
     .option(
       "--from <state>",
-      "import what a Terraform or Pulumi stack manages: what `terraform show -json`, `tofu show -json` or `pulumi stack export` prints; - reads standard input",
+      "import what a Terraform or Pulumi stack manages: a terraform.tfstate, or what `terraform show -json`, `tofu show -json` or `pulumi stack export` prints; - reads standard input",
     )
     .option("--with-values", "also write the namespaces' entries, to files that only you can read", false)
     .addOption(
       new Option(
+        "--for <surface>",
+        "what the program uses: dynamic (the classes of pulumi-edgeguard) or plugin (the provider plugin)",
+      )
+        .choices(SURFACES)
+        .default("dynamic"),
+    )
+    .addOption(
+      new Option(
         "--language <language>",
-        "the program's language: TypeScript with this package's classes, or YAML for the provider plugin; default: the language of the project in the --out directory, else typescript",
+        "the program's language; YAML needs --for plugin; default: the language of the project in the --out directory, else typescript",
       ).choices(LANGUAGES),
     )
-    .option(
-      "--out <directory>",
-      "where to write the program (index.ts or Main.yaml) and import.json; without a Pulumi project there, creates one",
-      ".",
+    .option("--out <directory>", "where to write the program (index.ts or Main.yaml) and import.json", ".")
+    .addOption(
+      new Option(
+        "--project <name>",
+        "create a Pulumi project with this name in the --out directory; default: the enclosing project, else a new one named after the directory",
+      ).argParser(projectName),
     )
     .option("--force", "overwrite existing files", false)
     .addHelpText("after", EXAMPLE)
@@ -95,8 +105,15 @@ function refuseContradictions(options: ImportOptions): void {
     throw new UsageError(
       `--only ${impossible} needs a zone${OF_ACCOUNTS.includes(impossible) ? " or an account" : ""}. Pass --zone <zone>.`,
     );
+  if (options.language === "yaml" && options.for === "dynamic")
+    throw new UsageError(`--language yaml: ${CLASSES} Pass --for plugin.`);
   if (withValues && only?.includes("kv") === false)
     throw new UsageError(
       "--with-values writes the entries of Workers KV namespaces, but --only leaves those out. Add kv to --only.",
     );
+}
+
+function projectName(text: string): string {
+  if (/^[\w.-]{1,100}$/.test(text)) return text;
+  throw new InvalidArgumentError("Use 1 to 100 letters, digits, dots, hyphens and underscores.");
 }

@@ -2,7 +2,7 @@ import { Code, codeOf, objectOf, reference } from "./code";
 import type { Scope } from "../runtime/composite-id";
 import type { ConfigSecret, ExistingObject } from "./existing";
 import { distinctNames, ID_CHARACTERS, identifier, slug, UniqueNames, type Named } from "./names";
-import type { Language } from "./target";
+import type { Target } from "./target";
 import type { Account, Zone } from "./zones";
 
 /** An existing object and its declaration in the generated program. */
@@ -48,7 +48,7 @@ const RESERVED_NAMES = [
 export class Drafter {
   readonly zones: readonly IdConstant[];
   readonly accounts: readonly IdConstant[];
-  readonly #language: Language;
+  readonly #target: Target;
   readonly #names: ReadonlyMap<ExistingObject, string>;
   readonly #keys: UniqueNames;
   readonly #variables = new UniqueNames(RESERVED_NAMES);
@@ -56,25 +56,27 @@ export class Drafter {
   readonly #referred = new Map<ExistingObject, string>();
 
   constructor(
-    language: Language,
+    target: Target,
     found: readonly ExistingObject[],
     zones: readonly Zone[],
     accounts: readonly Account[],
   ) {
-    this.#language = language;
+    this.#target = target;
     const owners = zones.map(zoneOwner);
     this.zones = constantsOf(owners, "zone");
     this.accounts = constantsOf(accounts.map(ownerOf), "account");
     const names = namesOf(found, owners);
-    this.#names = language === "yaml" ? distinctInYaml(names) : names;
-    this.#keys = new UniqueNames(language === "yaml" ? [...RESERVED_NAMES, ...this.#names.values()] : []);
+    this.#names = target.language === "yaml" ? distinctInYaml(names) : names;
+    this.#keys = new UniqueNames(
+      target.language === "yaml" ? [...RESERVED_NAMES, ...this.#names.values()] : [],
+    );
   }
 
   draft(found: ExistingObject, isDeclared: (other: ExistingObject) => boolean): Draft {
     const secrets: UsedSecret[] = [];
     const name = this.#names.get(found) ?? "resource";
     const args = found.args({
-      hasBuilders: this.#language === "typescript",
+      hasBuilders: this.#target.surface === "dynamic",
       scope: (scope) => this.#scope(scope),
       idOf: (other) => (isDeclared(other) ? reference(`${this.#variableOf(other)}.id`, other.id) : undefined),
       secret: (what, secret) => {
@@ -92,7 +94,7 @@ export class Drafter {
   }
 
   #variableOf(found: ExistingObject): string {
-    if (this.#language === "yaml") return this.#names.get(found) ?? "";
+    if (this.#target.language === "yaml") return this.#names.get(found) ?? "";
     const known = this.#referred.get(found);
     if (known !== undefined) return known;
     const variable = this.#variables.claim(this.#names.get(found) ?? "namespace");

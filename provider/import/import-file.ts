@@ -1,10 +1,9 @@
 import { visible } from "../basics/printable";
 import { forwarder } from "../runtime/forwarder";
 import { WIRE_SECRET } from "../runtime/engine-values";
-import { TYPE_PREFIXES } from "../runtime/type-tokens";
+import { TYPE_PREFIXES, type Surface } from "../runtime/type-tokens";
 import type { JsonObject } from "../basics/json";
 import { setCommand } from "./program";
-import type { Language } from "./target";
 import type { Verified } from "./verify";
 
 /**
@@ -12,15 +11,15 @@ import type { Verified } from "./verify";
  * them without a read by the provider. A dynamic provider can't read during an import, and no provider can read which
  * entries of a namespace a resource owns, or credentials that Cloudflare hides.
  */
-export function importFile(language: Language, verified: readonly Verified[]): string {
+export function importFile(surface: Surface, verified: readonly Verified[]): string {
   const resources = verified.map(({ found, name, inputs, outputs }) => {
     const { type, secret } = found.resource;
     const state = (bag: JsonObject): JsonObject => ({
       ...withSecrets(bag, secret),
-      ...(language === "typescript" ? { __provider: forwarder(type) } : {}),
+      ...(surface === "dynamic" ? { __provider: forwarder(type) } : {}),
     });
     return {
-      type: (language === "typescript" ? TYPE_PREFIXES.dynamic : TYPE_PREFIXES.plugin) + type,
+      type: TYPE_PREFIXES[surface] + type,
       name,
       id: found.id,
       inputs: state(inputs),

@@ -1,3 +1,4 @@
+import type { Surface } from "../runtime/type-tokens";
 import type { Language } from "./target";
 
 /** Products that can be imported. */
@@ -13,7 +14,9 @@ export interface ImportOptions {
   /** The file with the old state that lists what to import. `-` is standard input. */
   readonly from?: string;
   readonly out: string;
+  readonly project?: string;
   readonly force: boolean;
+  readonly for: Surface;
   /** The program's language. Defaults to the language of the project in the output directory. */
   readonly language?: Language;
 }

@@ -2,10 +2,12 @@ import { usesOf, type Code } from "./code";
 import type { Drafter, IdConstant, UsedSecret } from "./draft";
 import type { LeftOut } from "./existing";
 import { asSentence } from "./inventory";
+import type { Surface } from "../runtime/type-tokens";
 import type { Verified } from "./verify";
 
 /** A generated program before it's printed as TypeScript or YAML. */
 export interface Program {
+  readonly surface: Surface;
   /** The functions and constants that the resources' arguments use. */
   readonly uses: ReadonlySet<string>;
   readonly secrets: readonly UsedSecret[];
@@ -26,12 +28,14 @@ export interface Declaration {
 }
 
 export function programOf(
+  surface: Surface,
   drafting: Drafter,
   verified: readonly Verified[],
   leftOut: readonly LeftOut[],
 ): Program {
   const uses = new Set(verified.flatMap(({ args }) => [...usesOf(args)]));
   return {
+    surface,
     uses,
     secrets: verified.flatMap(({ secrets }) => secrets),
     ids: [drafting.accounts, drafting.zones]

@@ -6,7 +6,7 @@ import { isJsonObject, ownMember } from "../basics/json";
 import { UsageError } from "../terminal/errors";
 import { foldersFrom } from "../terminal/files";
 import type { ImportOptions } from "./options";
-import { PROGRAM_FILES, type Language } from "./target";
+import { CLASSES, PROGRAM_FILES, type Language, type Target } from "./target";
 import { pluginFolder } from "./tools";
 
 export const PROJECT = "Pulumi.yaml";
@@ -29,36 +29,45 @@ export interface Project {
  * @throws UsageError if Pulumi would run a program in another directory or language, or import into another project's stack.
  */
 export function projectFor(cwd: string, folder: string, options: ProjectOptions): Project {
+  const { project: name, for: surface } = options;
   const file = projectFileFor(folder);
-  if (file === undefined) {
+  const isOwn = file !== undefined && dirname(file) === folder;
+  if (isOwn && name !== undefined)
+    throw new UsageError(
+      `--project ${name}: ${file} already defines the output directory's project. Leave out --project.`,
+    );
+  if (file === undefined || (name !== undefined && !isOwn)) {
     const language = options.language ?? "typescript";
-    return { language, text: newProject(folder, language), lacksPlugin: undefined };
+    const text = newProject(folder, name ?? projectName(basename(folder)), { surface, language });
+    return { language, text, lacksPlugin: undefined };
   }
   const settings = settingsOf(file);
   const program = programFolder(file, settings);
   if (program === folder) {
     const language = languageOf(file, settings, options);
-    const hasPlugin = language === "typescript" || settings.plugins?.providers?.some(isPlugin) === true;
+    const hasPlugin = surface === "dynamic" || settings.plugins?.providers?.some(isPlugin) === true;
     return { language, text: undefined, lacksPlugin: hasPlugin ? undefined : pluginFolder(folder) };
   }
   const out = (path: string): string => `--out ${relative(cwd, path) || "."}`;
-  if (dirname(file) === folder)
+  if (isOwn)
     throw new UsageError(
       `${file} sets the program's directory to ${program}. To write the program there, pass ${out(program)}.`,
     );
   throw new UsageError(
     `${folder} has no ${PROJECT}, so Pulumi would import into the project that ${file} defines. ` +
-      `Create a ${PROJECT} there with a name and a runtime, or pass ${out(program)} to import into the existing project.`,
+      `Pass --project ${projectName(basename(folder))} to create a project there, or ${out(program)} to import into the existing project.`,
   );
 }
 
-type ProjectOptions = Pick<ImportOptions, "language">;
+type ProjectOptions = Pick<ImportOptions, "project" | "for" | "language">;
 
-function newProject(folder: string, language: Language): string {
-  const name = basename(folder).replace(/[^\w.-]+/g, "-") || "imported"; // Reduced to the characters that Pulumi allows.
-  if (language === "typescript") return `name: ${name}\nruntime: nodejs\n`;
-  const plugins = `plugins:\n  providers:\n    - name: edgeguard\n      path: ${pluginFolder(folder)}\n`;
-  return `name: ${name}\nruntime: yaml\n${plugins}`;
+function newProject(folder: string, name: string, { surface, language }: Target): string {
+  const runtime = language === "yaml" ? "yaml" : "nodejs";
+  const plugins =
+    surface === "dynamic"
+      ? ""
+      : `plugins:\n  providers:\n    - name: edgeguard\n      path: ${pluginFolder(folder)}\n`;
+  return `name: ${name}\nruntime: ${runtime}\n${plugins}`;
 }
 
 const isPlugin = ({ name }: { readonly name?: string | undefined }): boolean => name === "edgeguard";
@@ -108,6 +117,8 @@ function languageOf(file: string, { runtime, resources }: Settings, options: Pro
     throw new UsageError(
       `--language ${options.language}: ${file} sets runtime: ${runtime}. Leave out --language, or pass another directory with --out.`,
     );
+  if (language === "yaml" && options.for === "dynamic")
+    throw new UsageError(`${file} sets runtime: yaml, but ${CLASSES} ${another}, or --for plugin.`);
   if (language === "yaml" && resources !== undefined)
     throw new UsageError(
       `${file} declares resources, and Pulumi would ignore them beside ${PROGRAM_FILES.yaml}. ${another}.`,
@@ -127,4 +138,9 @@ function programFolder(file: string, { main }: Settings): string {
   const target = resolve(dirname(file), main);
   if (/\.[cm]?js$/.test(target)) return dirname(file); // Compiled from sources next to the project file.
   return /\.[cm]?ts$/.test(target) ? dirname(target) : target;
+}
+
+/** Reduces a directory's name to the characters that Pulumi allows. */
+function projectName(folder: string): string {
+  return folder.replace(/[^\w.-]+/g, "-") || "imported";
 }

@@ -1,4 +1,4 @@
-import { relative } from "node:path";
+import { join, relative } from "node:path";
 import { ApiError } from "../api/errors";
 import { CommandError, UnfinishedError, UsageError } from "../terminal/errors";
 import { printToStderr, type Io } from "../terminal/io";
@@ -7,10 +7,10 @@ import type { Host } from "../runtime/host";
 import { Drafter } from "./draft";
 import { configScript, importFile } from "./import-file";
 import { asksForNamespaces, type ImportOptions, type Product } from "./options";
-import { installCommand } from "./tools";
+import { format, installCommands } from "./tools";
 import { typescriptProgram } from "./printing/typescript";
 import { yamlProgram } from "./printing/yaml";
-import { programOf } from "./program";
+import { programOf, type Program } from "./program";
 import { PROJECT, projectFor, type Project } from "./project";
 import { asSentence, Inventory } from "./inventory";
 import { readNamespaces } from "./reading/kv";
@@ -21,7 +21,7 @@ import { PASS_ACCOUNT, readRulesets } from "./reading/rulesets";
 import { verify } from "./verify";
 import { SECRET_MODE, Staging } from "./staging";
 import { summary, type Outcome } from "./summary";
-import { PROGRAM_FILES } from "./target";
+import { PROGRAM_FILES, type Language, type Target } from "./target";
 import type { Scope } from "../runtime/composite-id";
 import { readOldState } from "./old-state/read";
 import { Selection } from "./old-state/selection";
@@ -39,7 +39,8 @@ const CONFIG = "import-config.sh";
 export async function importExisting(io: Io, options: ImportOptions): Promise<void> {
   const staging = new Staging(io.cwd, options.out, options.force);
   const project = projectFor(io.cwd, staging.folder, options);
-  staging.refuseExisting(PROGRAM_FILES[project.language], STATE);
+  const target: Target = { surface: options.for, language: project.language };
+  staging.refuseExisting(PROGRAM_FILES[target.language], STATE);
   const unfinished = "Nothing was written.";
   const selection =
     options.from === undefined
@@ -49,7 +50,7 @@ export async function importExisting(io: Io, options: ImportOptions): Promise<vo
     try {
       const everything = await readEverything(host, { ...options, selection }, staging, status);
       status.show("writing the program");
-      const outcome = await write(io, everything, staging, project);
+      const outcome = await write(io, everything, staging, project, target);
       status.clear();
       for (const line of summary(outcome)) printToStderr(io, line);
     } catch (error) {
@@ -130,20 +131,19 @@ async function write(
   { inventory, zones, accounts }: ImportedParts,
   staging: Staging,
   project: Project,
+  target: Target,
 ): Promise<Outcome> {
-  const { language } = project;
-  const drafting = new Drafter(language, inventory.found, zones, accounts);
+  const drafting = new Drafter(target, inventory.found, zones, accounts);
   const declarable = await verify(inventory, drafting);
   const { declared: verified, leaving } = inventory.selection?.handOver(declarable) ?? {
     declared: declarable,
     leaving: [],
   };
   if (verified.length === 0) return { inventory, verified, leaving, written: undefined };
-  const program = programOf(drafting, verified, inventory.leftOut);
-  const text = language === "yaml" ? yamlProgram(program) : typescriptProgram(program);
-  await staging.write(PROGRAM_FILES[language], text);
+  const program = programOf(target.surface, drafting, verified, inventory.leftOut);
+  const unformatted = await writeProgram(program, target.language, staging, io.cwd);
   if (project.text !== undefined) await staging.write(PROJECT, project.text);
-  await staging.write(STATE, importFile(language, verified), SECRET_MODE);
+  await staging.write(STATE, importFile(target.surface, verified), SECRET_MODE);
   const script = configScript(verified);
   if (script !== undefined) await staging.write(CONFIG, script, SECRET_MODE);
   const ignored = [
@@ -161,7 +161,24 @@ async function write(
       files,
       folder: relative(io.cwd, staging.folder),
       project,
-      install: installCommand(staging.folder, language),
+      installs: installCommands(staging.folder, target),
+      unformatted,
     },
   };
+}
+
+/** @returns why the program isn't formatted. Undefined if it is. */
+async function writeProgram(
+  program: Program,
+  language: Language,
+  staging: Staging,
+  cwd: string,
+): Promise<string | undefined> {
+  const file = PROGRAM_FILES[language];
+  const { text, unformatted } =
+    language === "yaml"
+      ? { text: yamlProgram(program) }
+      : await format(typescriptProgram(program), join(staging.folder, file), [staging.folder, cwd]);
+  await staging.write(file, text);
+  return unformatted;
 }

@@ -24,8 +24,10 @@ interface Written {
   /** The output directory, relative to the working directory. Empty if it is the working directory. */
   readonly folder: string;
   readonly project: Project;
-  /** The command that installs the packages that the program needs. */
-  readonly install: string | undefined;
+  /** The commands that install the packages that the program needs. */
+  readonly installs: readonly string[];
+  /** Why the program isn't formatted. Undefined if it is. */
+  readonly unformatted: string | undefined;
 }
 
 /** Returns a text that says what was written, what wasn't, and what to do next. */
@@ -35,6 +37,7 @@ export function summary({ inventory, verified, leaving, written }: Outcome): str
     written === undefined
       ? "edgeguard: found nothing to import. Nothing was written."
       : `edgeguard: wrote ${written.files.join(", ")}: ${countsOf(verified)}.`,
+    written?.unformatted !== undefined && `The program isn't formatted: ${written.unformatted}.`,
     ...bulletList("Not imported:", skipped),
     ...bulletList("Not declared:", leftOut),
     ...bulletList("Stays in the old state:", [...(selection?.leftOut ?? []), ...(selection?.gone ?? [])]),
@@ -73,14 +76,14 @@ function hiddenSecrets(verified: readonly Verified[]): string[] {
   ];
 }
 
-function nextSteps({ folder, project, install }: Written, verified: readonly Verified[]): string[] {
+function nextSteps({ folder, project, installs }: Written, verified: readonly Verified[]): string[] {
   const secrets = verified.flatMap((one) => one.secrets);
   const isShown = secrets.some((secret) => secret.isShown);
   const isHidden = secrets.some((secret) => !secret.isShown);
   return applying(
     "Next, with the Pulumi CLI 3.254 or later:",
     folder !== "" && `  cd ${/^[\w./-]+$/.test(folder) ? folder : quotedForShell(folder)}`,
-    install !== undefined && `  ${install}`,
+    ...installs.map((command) => `  ${command}`),
     project.lacksPlugin !== undefined &&
       `  # in Pulumi.yaml, so that Pulumi finds the plugin: plugins: { providers: [{ name: edgeguard, path: ${project.lacksPlugin} }] }`,
     project.text !== undefined && "  pulumi stack init dev",

@@ -38,21 +38,48 @@ export function* batches<T>(
 const BRACKETS = 2;
 const COMMA = 1;
 
-/**
- * Converts an entry to the format of the API's bulk write. JSON omits undefined properties, and writes a control character
- * as six bytes: Cloudflare rejects a text of more than 16 MB of them, unless the program passes it as base64.
- */
-export function toRequest({ base64, expirationTtl, ...entry }: Entry): Record<string, unknown> {
-  return { ...entry, base64: base64 || undefined, expiration_ttl: expirationTtl };
+/** Converts an entry to the format of the API's bulk write. JSON omits undefined properties. */
+export function toRequest(entry: Entry): Record<string, unknown> {
+  const { key, value, base64, metadata, expiration, expirationTtl } = entry;
+  const asBase64 = !base64 && isShorterAsBase64(value);
+  return {
+    key,
+    value: asBase64 ? Buffer.from(value).toString("base64") : value,
+    base64: base64 || asBase64 ? true : undefined,
+    metadata,
+    expiration,
+    expiration_ttl: expirationTtl,
+  };
 }
 
 /** Returns the size of the entry's JSON in a bulk write. */
 export function entryBytes(entry: Entry): number {
-  const rest = JSON.stringify(toRequest({ ...entry, value: "" }));
-  return Buffer.byteLength(rest) - EMPTY.length + textBytes(entry.value);
+  const { key, value, base64, metadata, expiration, expirationTtl } = entry;
+  const valueBytes = base64
+    ? FLAG.length + textBytes(value)
+    : Math.min(textBytes(value), bytesAsBase64(Buffer.byteLength(value)));
+  if (metadata === undefined && expiration === undefined && expirationTtl === undefined)
+    return PLAIN.length + textBytes(key) + valueBytes;
+  const rest = JSON.stringify(toRequest({ ...entry, value: "", base64: false }));
+  return Buffer.byteLength(rest) - EMPTY.length + valueBytes;
 }
 
 const EMPTY = '""';
+const PLAIN = '{"key":,"value":}';
+const FLAG = ',"base64":true';
+
+/**
+ * Whether text takes fewer bytes as base64. JSON escapes a control character as six bytes, so a value full of them
+ * would exceed the request size limit.
+ */
+function isShorterAsBase64(text: string): boolean {
+  return NEEDS_ESCAPING.test(text) && bytesAsBase64(Buffer.byteLength(text)) < textBytes(text);
+}
+
+/** Returns the size of a value as base64, including the `base64` property. */
+function bytesAsBase64(bytes: number): number {
+  return Math.ceil(bytes / 3) * 4 + EMPTY.length + FLAG.length;
+}
 
 /** Returns the size of the text as JSON. Values can be long, so most are measured without copying them. */
 export function textBytes(text: string): number {

@@ -209,22 +209,33 @@ export interface KvKeyArgs extends InNamespaceArgs {
   readonly key: string;
 }
 
-const value = lookup<KvKeyArgs, string>("getKvValue", { ofAccount: true, secret: true })(
-  keyShape,
+export interface KvValueArgs extends KvKeyArgs {
+  /**
+   * How to return the value: `"text"` decodes UTF-8 and throws for anything else, `"bytes"` returns the bytes as
+   * stored.
+   *
+   * @defaultValue `"text"`
+   */
+  readonly as?: "text" | "bytes";
+}
+
+const value = lookup<KvValueArgs, string | Buffer>("getKvValue", { ofAccount: true, secret: true })(
+  { ...keyShape, as: z.enum(["text", "bytes"]).optional() },
   async (host, args, form) => {
     const which = `the value of key ${quoteKey(args.key)} in namespace ${args.namespaceId}`;
     const { bytes } = await host.api.getBytes(valuePath(args, args.key), { what: `Reading ${which}` });
+    if (args.as === "bytes") return bytes;
     if (isUtf8(bytes)) return bytes.toString("utf8");
     throw new LookupError(
-      `${form}: ${which} (${pluralize(bytes.length, "byte")}) is not UTF-8 text. Read it with \`edgeguard kv key get\`.`,
+      `${form}: ${which} (${pluralize(bytes.length, "byte")}) is not UTF-8 text. Read it with as: "bytes".`,
     );
   },
 );
 
 /**
- * Returns the value of one key, which must be UTF-8 text. A write may take up to 90 seconds to be visible.
+ * Returns the value of one key, as text or as bytes. A write may take up to 90 seconds to be visible.
  *
- * @throws LookupError if an argument is invalid, or the value isn't UTF-8 text.
+ * @throws LookupError if an argument is invalid, or the value isn't UTF-8 text and `as` isn't `"bytes"`.
  * @throws ApiError if the key or its namespace doesn't exist, or the token lacks Workers KV Storage Read.
  * @example
  * Read a setting
@@ -242,13 +253,33 @@ const value = lookup<KvKeyArgs, string>("getKvValue", { ofAccount: true, secret:
  * @see https://developers.cloudflare.com/kv/api/read-key-value-pairs/
  * @see `GET /accounts/{account_id}/storage/kv/namespaces/{namespace_id}/values/{key_name}`
  */
-export const getKvValue = value.plain;
+export function getKvValue(
+  args: KvKeyArgs & { readonly as: "bytes" },
+  opts?: LookupOptions,
+): Promise<Uint8Array>;
+export function getKvValue(args: KvKeyArgs & { readonly as?: "text" }, opts?: LookupOptions): Promise<string>;
+export function getKvValue(args: KvValueArgs, opts?: LookupOptions): Promise<string | Uint8Array> {
+  return value.plain(args, opts);
+}
 
 /**
  * The same as `getKvValue`, but its arguments may be outputs. The result is secret, and unknown in a preview without
- * credentials.
+ * credentials. Use bytes only in `apply`: if you pass them to a resource, the SDK turns them into an object.
  */
-export const getKvValueOutput = value.output;
+export function getKvValueOutput(
+  args: Inputs<KvKeyArgs> & { readonly as: "bytes" },
+  opts?: LookupOptions,
+): pulumi.Output<Uint8Array>;
+export function getKvValueOutput(
+  args: Inputs<KvKeyArgs> & { readonly as?: "text" },
+  opts?: LookupOptions,
+): pulumi.Output<string>;
+export function getKvValueOutput(
+  args: Inputs<KvValueArgs>,
+  opts?: LookupOptions,
+): pulumi.Output<string | Uint8Array> {
+  return value.output(args, opts);
+}
 
 const metadataOf = lookup<KvKeyArgs, unknown>("getKvMetadata", { ofAccount: true })(keyShape, (host, args) =>
   host.api.get(metadataPath(args, args.key), {

@@ -65,7 +65,7 @@ export class FileSource implements Source {
       // This is checked after reading, so that any earlier write is noticed: it would have changed what was checked.
       if (bytes.length < to - from || !(await file.isUntouched())) throw changed();
       for (const { start, end, sentBytes } of inside) {
-        // What's sent for such a text has its size, so the text is sent as it is.
+        // Whatever is sent for such a text has its size, so the text already says it in the shortest way.
         if (!hasDefaults && sentBytes === end - start) {
           body.addText(bytes.subarray(start - from, end - from));
           continue;

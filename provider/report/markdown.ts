@@ -160,6 +160,8 @@ function block(one: Block, room = BLOCK_CHARACTERS): string {
         one.lines.map((line) => truncate(line, 500)),
         room,
       );
+    case "states":
+      return diagram(one);
   }
 }
 
@@ -170,6 +172,26 @@ function fitLines(lines: readonly string[], room: number, rest: (more: string) =
   if (fitting < 0) return lines.join("\n");
   return [...lines.slice(0, fitting), rest(formatNumber(lines.length - fitting))].join("\n");
 }
+
+/** Draws a small Mermaid state diagram. It never contains text from a plan. */
+function diagram({ edges, now, next }: Extract<Block, { is: "states" }>): string {
+  const label = (state: string): string =>
+    state === now ? `${state} (now)` : state === next ? `${state} (next)` : state;
+  const states = [...new Set(edges.flat())];
+  return fenced("mermaid", [
+    "stateDiagram-v2",
+    "  direction LR",
+    ...states.map((state) => `  state "${label(state)}" as ${idOf(state)}`),
+    ...edges.map(([from, to]) => `  ${idOf(from)} --> ${idOf(to)}`),
+    "  classDef now font-weight:bold,stroke-width:3px",
+    "  classDef next stroke-dasharray:5",
+    ...(now === undefined ? [] : [`  class ${idOf(now)} now`]),
+    ...(next === undefined ? [] : [`  class ${idOf(next)} next`]),
+  ]);
+}
+
+/** Returns a state's ID in the diagram. The prefix prevents confusion with Mermaid's keywords. */
+const idOf = (state: string): string => `s_${state}`;
 
 const COLUMNS = 100;
 

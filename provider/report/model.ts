@@ -96,6 +96,15 @@ export const block = z.discriminatedUnion("is", [
     language: z.enum(["diff", "text", "ts", "yaml"]),
     lines: z.array(z.string()).readonly(),
   }).describe("Lines to show verbatim."),
+  members({
+    is: z.literal("states"),
+    edges: z
+      .array(z.tuple([z.string(), z.string()]).readonly())
+      .readonly()
+      .describe("The possible transitions, each from one state to another."),
+    now: z.string().optional(),
+    next: z.string().optional(),
+  }),
 ]);
 export type Block = z.output<typeof block>;
 

@@ -58,5 +58,11 @@ function block(one: Block): string {
     }
     case "code":
       return one.lines.map(escapeInvisible).join("\n");
+    case "states":
+      return [
+        ...one.edges.map(([from, to]) => `${from} -> ${to}`),
+        `now: ${one.now ?? "unknown"}`,
+        ...(one.next === undefined ? [] : [`next: ${one.next}`]),
+      ].join("\n");
   }
 }

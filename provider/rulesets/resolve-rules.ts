@@ -140,7 +140,10 @@ export async function resolveRuleNames(
       unresolved.push(
         ctx.isSecret(argument)
           ? { property: argument, reason: WRONG_SECRET }
-          : { property, reason: whyUnresolved(name, matching, ruleset) },
+          : {
+              property,
+              reason: whyUnresolved(name, matching, ruleset, unresolved.length < MOST_WITH_NEAREST),
+            },
       );
   }
   return { ruleIds, unresolved };
@@ -153,15 +156,30 @@ async function rulesetOf(ctx: Context, { accountId, managed }: Where, id: string
   return id === managed.id ? managed : await readVersion(ctx, accountId, id);
 }
 
-/** Returns why a name can't be resolved. */
-function whyUnresolved(name: string, matching: readonly ManagedRule[], ruleset: ManagedRuleset): string {
+/** Returns why a name can't be resolved. @param withNearest whether to list similar rules if none matches. */
+function whyUnresolved(
+  name: string,
+  matching: readonly ManagedRule[],
+  ruleset: ManagedRuleset,
+  withNearest: boolean,
+): string {
   const [quoted, where] = [JSON.stringify(name), `${rulesetLabel(ruleset)} in version ${ruleset.version}`];
   if (matching.length > 0)
     return `${quoted} matches ${matching.length} rules of ${where}: ${listRules(matching)}. Add more words from the rule's description, or use its ID`;
-  const near = nearestRules(name, ruleset.rules);
-  const hint = near.length === 0 ? "List its rules with `getManagedRuleset`" : `Nearest: ${listRules(near)}`;
+  const near = withNearest ? nearestRules(name, ruleset.rules) : [];
+  const hint =
+    near.length === 0
+      ? "List its rules with `getManagedRuleset`"
+      : `Nearest: ${listRules(near.slice(0, MOST_NEAREST))}`;
   return `${quoted} matches no rule of ${where}: no description has all of these words. ${hint}`;
 }
+
+const MOST_NEAREST = 5;
+
+/**
+ * The number of unmatched names for which similar rules are listed. There's a limit because comparing words takes time.
+ */
+const MOST_WITH_NEAREST = 5;
 
 /** A named rule, and the rules that its name matches now. */
 export interface LookedUpRule extends RuleName {

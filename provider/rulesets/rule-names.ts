@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { escapeInvisible } from "../basics/printable";
 import { ID } from "../runtime/fields";
-import { nearest } from "../basics/nearest";
+import { distance } from "../basics/nearest";
 import { ownMember } from "../basics/json";
 import { pluralize } from "../basics/words";
 import type { ManagedRule } from "./wire";
@@ -87,14 +87,27 @@ function wordsOf(text: string): string[] {
 const CVE_OR_WORD =
   /(?<![\p{L}\p{N}])(?:cve[\s:_\p{Pd}]{0,3}){0,2}((?:19|20)\d\d)[_\p{Pd}](\d{4,})(?![\p{L}\p{N}])|[\p{L}\p{N}]+/gu;
 
-type RuleWords = readonly { readonly rule: ManagedRule; readonly words: ReadonlySet<string> }[];
+interface RuleWords {
+  readonly described: readonly { readonly rule: ManagedRule; readonly words: ReadonlySet<string> }[];
+  /** For each word, the rules whose descriptions contain it. */
+  readonly rulesWith: ReadonlyMap<string, readonly ManagedRule[]>;
+}
 
 const knownWords = new WeakMap<readonly ManagedRule[], RuleWords>();
 
 /** Splits the descriptions of a ruleset's rules into words, once for all names. */
 function wordsIn(rules: readonly ManagedRule[]): RuleWords {
-  const found =
-    knownWords.get(rules) ?? rules.map((rule) => ({ rule, words: new Set(wordsOf(rule.description)) }));
+  const known = knownWords.get(rules);
+  if (known !== undefined) return known;
+  const described = rules.map((rule) => ({ rule, words: new Set(wordsOf(rule.description)) }));
+  const rulesWith = new Map<string, ManagedRule[]>();
+  for (const { rule, words } of described)
+    for (const word of words) {
+      const others = rulesWith.get(word);
+      if (others === undefined) rulesWith.set(word, [rule]);
+      else others.push(rule);
+    }
+  const found = { described, rulesWith };
   knownWords.set(rules, found);
   return found;
 }
@@ -105,18 +118,32 @@ function wordsIn(rules: readonly ManagedRule[]): RuleWords {
  */
 export function rulesNamed(name: string, rules: readonly ManagedRule[]): readonly ManagedRule[] {
   const wanted = new Set(wordsOf(name));
-  const matching = wordsIn(rules).filter(({ words }) => [...wanted].every((word) => words.has(word)));
+  const matching = wordsIn(rules).described.filter(({ words }) =>
+    [...wanted].every((word) => words.has(word)),
+  );
   const whole = matching.filter(({ words }) => words.size === wanted.size);
   return (whole.length > 0 ? whole : matching).map(({ rule }) => rule);
 }
 
-/** Returns rules that a misspelled name may mean: it gets the nearest word for each that no description contains. */
+/** Returns rules that the name may be meant for, best first: those that share the rarest words with it. */
 export function nearestRules(name: string, rules: readonly ManagedRule[]): readonly ManagedRule[] {
-  const known = [...new Set(wordsIn(rules).flatMap(({ words }) => [...words]))];
-  const corrected = wordsOf(name).map((word) =>
-    known.includes(word) ? word : (nearest(word, known) ?? word),
-  );
-  return rulesNamed(corrected.join(" "), rules);
+  const wanted = wordsOf(name).filter(({ length }) => length >= LEAST_CHARACTERS);
+  const { rulesWith } = wordsIn(rules);
+  const scores = new Map<ManagedRule, number>();
+  for (const word of wanted) {
+    const near = new Set([...rulesWith].flatMap(([other, having]) => (isNear(word, other) ? having : [])));
+    for (const rule of near) scores.set(rule, (scores.get(rule) ?? 0) + 1 / near.size);
+  }
+  return [...scores].sort(([, a], [, b]) => b - a).map(([rule]) => rule);
+}
+
+/** The minimum length of a word that counts. Shorter words, such as "in", say nothing about a rule. */
+const LEAST_CHARACTERS = 3;
+
+/** Whether one word is probably a misspelling of the other. In a number, one digit may differ. */
+function isNear(word: string, other: string): boolean {
+  const most = /\d/.test(word) ? 1 : Math.floor(word.length / 3);
+  return Math.abs(word.length - other.length) <= most && distance(word, other) <= most;
 }
 
 const SHOWN_RULES = 5;

@@ -9,6 +9,9 @@ export const TYPE_PREFIXES = {
   plugin: "edgeguard:index:",
 } as const;
 
+/** How a program declares resources: with this package's classes, or with the SDK of the provider plugin. */
+export type Surface = keyof typeof TYPE_PREFIXES;
+
 /**
  * The types of the classes' provider and the plugin's provider. Their entries in a state contain settings and
  * credentials.

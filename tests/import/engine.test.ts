@@ -42,21 +42,25 @@ describe("importing existing objects into a stack", () => {
     expect({ code, stderr }).toMatchObject({ code: 0 });
   });
 
-  it("writes a program that compiles in strict mode", async () => {
+  it("writes a formatted program that compiles in strict mode", async () => {
     expect(summary).toContain(
       Object.entries(DECLARED)
         .map((one) => one.join(" "))
         .join(", "),
     );
-    expect(summary).not.toMatch(/Not declared|Not imported/);
+    expect(summary).not.toMatch(/isn't formatted|Not declared|Not imported/);
     expect(desk.read("index.ts")).toMatch(
       /owasp: \{\s+paranoiaLevel: 2,\s+scoreThreshold: "high",\s+action: "managed_challenge",\s+\}/,
     );
 
     const flags = "--noEmit --strict --exactOptionalPropertyTypes --noUncheckedIndexedAccess --skipLibCheck";
     const options = ["--module", "node16", "--target", "es2022", "--types", "node"];
-    const args = [...flags.split(" "), ...options, join(desk.folder, "index.ts")];
-    expect(await tool("tsc", args)).toEqual({ code: 0, text: "" });
+    const [tsc, prettier] = await Promise.all([
+      tool("tsc", [...flags.split(" "), ...options, join(desk.folder, "index.ts")]),
+      tool("prettier", ["--check", join(desk.folder, "index.ts")]),
+    ]);
+    expect(tsc).toEqual({ code: 0, text: "" });
+    expect(prettier).toMatchObject({ code: 0 });
   });
 
   it.each(engines())(

@@ -82,31 +82,14 @@ export class OldDesk {
   }
 
   /** Imports from a state on standard input. */
-  async import(
-    state: object | string,
-    ...args: readonly string[]
-  ): Promise<{ code: number; stderr: string }> {
-    const input = typeof state === "string" ? state : JSON.stringify(isStored(state) ? shown(state) : state);
+  async import(state: unknown, ...args: readonly string[]): Promise<{ code: number; stderr: string }> {
+    const input = typeof state === "string" ? state : JSON.stringify(state);
     return this.desk.run(["--from", "-", "--with-values", ...args], { input });
   }
 }
 
-/** The same state as `terraform show -json` prints it, with half of it in a module. */
-export function shown({ resources }: Stored): object {
-  const all = resources.flatMap(({ mode, type, name, provider, instances }) =>
-    instances.map(({ index_key: key, attributes: values }) => ({
-      address: `${type}.${name}${key === undefined ? "" : `[${JSON.stringify(key)}]`}`,
-      ...{ mode, type, name, values, index: key, provider_name: provider.slice(10, -2) },
-    })),
-  );
-  const module = { address: "module.edge", resources: all.splice(3) };
-  return { format_version: "1.0", values: { root_module: { resources: all, child_modules: [module] } } };
-}
-
-const isStored = (state: object): state is Stored => "resources" in state;
-
-/** A terraform.tfstate, which the tests write as a fixture because it's the shorter form. */
 export interface Stored {
+  version: number;
   resources: {
     mode: string;
     type: string;
@@ -115,6 +98,8 @@ export interface Stored {
     provider: string;
     instances: {
       index_key?: string | number;
+      status?: string;
+      deposed?: string;
       attributes: Record<string, unknown>;
     }[];
   }[];

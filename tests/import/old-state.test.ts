@@ -1,11 +1,26 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { CANARY, CREDENTIAL, OldDesk, shown, VALUE, type Stored } from "./old-desk";
+import { CANARY, CREDENTIAL, OldDesk, VALUE, type Stored } from "./old-desk";
 import { PluginClient, secret } from "../plugin/client";
 import { ImportDesk } from "./support";
 
 /** Taking over what Terraform or Cloudflare's own Pulumi provider manages. engine-old-state.test.ts runs the program. */
+
+const addressOf = (type: string, name: string, key?: string | number): string =>
+  `${type}.${name}${key === undefined ? "" : `[${JSON.stringify(key)}]`}`;
+
+/** The same state as `terraform show -json` prints it, with half of it in a module. */
+function shown({ resources }: Stored): unknown {
+  const all = resources.flatMap(({ mode, type, name, provider, instances }) =>
+    instances.map(({ index_key: key, attributes: values }) => ({
+      address: addressOf(type, name, key),
+      ...{ mode, type, name, values, index: key, provider_name: provider.slice(10, -2) },
+    })),
+  );
+  const module = { address: "module.edge", resources: all.splice(3) };
+  return { format_version: "1.0", values: { root_module: { resources: all, child_modules: [module] } } };
+}
 
 /** The same objects as `pulumi stack export` prints them for pulumi-cloudflare 6. */
 function exported({ resources }: Stored): { version: number; deployment: { resources: Exported[] } } {
@@ -50,8 +65,8 @@ describe("an import from a Terraform state", () => {
 
   beforeAll(async () => {
     old = await OldDesk.start();
-    old.desk.write("state.json", JSON.stringify(shown(old.state)));
-    ran = await old.desk.run(["--from", "state.json", "--with-values"]);
+    old.desk.write("terraform.tfstate", JSON.stringify(old.state));
+    ran = await old.desk.run(["--from", "terraform.tfstate", "--with-values"]);
     expect(ran).toMatchObject({ code: 0 });
   });
 
@@ -94,7 +109,7 @@ describe("an import from a Terraform state", () => {
 
   it("copies nothing but IDs out of the state, and keeps credentials and values out of all files but their own", () => {
     const files = readdirSync(old.desk.folder, { recursive: true, encoding: "utf8" })
-      .filter((file) => !/^node_modules|^state\.json$/.test(file))
+      .filter((file) => !/^node_modules|^terraform\.tfstate$/.test(file))
       .filter((file) => /\.\w+$/.test(file));
     expect(files.sort()).toEqual([
       ...[".gitignore", "Pulumi.yaml", "import-config.sh", "import.json", "index.ts", "kv/flags.json"],
@@ -114,7 +129,7 @@ describe("an import from a Terraform state", () => {
 describe("an import from a Terraform state for the provider plugin", () => {
   it("has no credential in its YAML program and import file, and the plugin finds no change", async () => {
     const old = await OldDesk.start();
-    const { code, stderr } = await old.import(old.state, "--language", "yaml");
+    const { code, stderr } = await old.import(old.state, "--for", "plugin", "--language", "yaml");
     expect({ code, stderr }).toMatchObject({ code: 0 });
     for (const file of ["Main.yaml", "import.json"])
       expect(old.desk.read(file)).not.toMatch(`${CANARY}|${CREDENTIAL}`);
@@ -142,7 +157,7 @@ describe("an import from a Terraform state for the provider plugin", () => {
 });
 
 describe("an import from another kind of state", () => {
-  it("reads the same from OpenTofu's states, and names its command", async () => {
+  it("reads the same from `terraform show -json`, also in modules, and names OpenTofu's command for its states", async () => {
     const old = await OldDesk.start();
     await old.import(old.state);
     const first = await old.import(old.state, "--force");
@@ -186,6 +201,16 @@ describe("a resource of the old state stays there", () => {
     of(state, type).instances[0]?.attributes ?? {};
 
   it.each<[string, (state: Stored) => void, string]>([
+    [
+      "if it's tainted",
+      (state) => Object.assign(of(state, "page_shield_policy").instances[0] ?? {}, { status: "tainted" }),
+      "cloudflare_page_shield_policy.checkout: it's tainted, so the next apply or update replaces it.",
+    ],
+    [
+      "if it's deposed",
+      (state) => Object.assign(of(state, "page_shield_policy").instances[0] ?? {}, { deposed: "1a2b3c4d" }),
+      "cloudflare_page_shield_policy.checkout: the next apply or update deletes it.",
+    ],
     [
       "if it's a ruleset of another phase",
       (state) => Object.assign(attributes(state, "ruleset"), { phase: "http_request_firewall_custom" }),
@@ -274,7 +299,7 @@ describe("a resource of the old state stays there", () => {
     if (example === undefined) throw new Error("no resource");
     const other = { ...example, type: "cloudflare_dns_record" };
     state.resources.push(other, { ...example, type: "cloudflare_ruleset", mode: "data" });
-    const { stderr } = await old.desk.run(["--from", "-"], { input: JSON.stringify(shown(state)) });
+    const { stderr } = await old.desk.run(["--from", "-"], { input: JSON.stringify(state) });
     expect(stderr).toContain("Other resources in the old state: cloudflare_dns_record 2.");
     expect(stderr).toContain("  - cloudflare_workers_kv (2): pass --with-values to import the entries,");
     expect(stderr).not.toMatch(/'cloudflare_(workers_kv\.|dns)/);
@@ -302,13 +327,18 @@ describe("a file that isn't a supported state", () => {
     [
       "isn't JSON",
       `{ "version": 4, ${CANARY}`,
-      "the state in - is not a JSON object. Pass what `terraform show -json`,",
+      "the state in - is not a JSON object. Pass a terraform.tfstate, or",
     ],
     ["is another file", { name: CANARY }, "the state in - is not a state, or is damaged."],
     [
-      "is a terraform.tfstate",
+      "is damaged",
       { version: 4, resources: [{ type: CANARY }] },
-      "`pulumi stack export` prints, not a terraform.tfstate.",
+      "the state in - is not a state, or is damaged.",
+    ],
+    [
+      "is newer",
+      { version: 5, resources: [] },
+      "the state in - is a Terraform state of version 5, which isn't supported.",
     ],
     [
       "is newer output",

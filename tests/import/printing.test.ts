@@ -102,6 +102,7 @@ const writing: ArgumentWriter = {
 describe("a program in YAML", () => {
   const printed = (args: unknown, comment?: string): string =>
     yamlProgram({
+      surface: "plugin",
       uses: new Set(),
       secrets: [],
       ids: [],

@@ -460,7 +460,7 @@ describe("edgeguard import into a Pulumi project", () => {
       "a project in a parent directory",
       "../Pulumi.yaml",
       "",
-      /^edgeguard: \S+out has no Pulumi\.yaml, so Pulumi would import into the project that \S+\/Pulumi\.yaml defines\. Create a Pulumi\.yaml there with a name and a runtime, or pass --out \.\. to import into the existing project\.\n$/,
+      /^edgeguard: \S+out has no Pulumi\.yaml, so Pulumi would import into the project that \S+\/Pulumi\.yaml defines\. Pass --project out to create a project there, or --out \.\. to import into the existing project\.\n$/,
     ],
     [
       "a project whose program is in another directory",
@@ -479,12 +479,14 @@ describe("edgeguard import into a Pulumi project", () => {
     });
   });
 
-  it("uses a parent directory's project if its program is in the output directory", async () => {
+  it("uses a parent directory's project if its program is in the output directory; --project creates another", async () => {
     const desk = await ImportDesk.from();
     desk.write("../Pulumi.yaml", "name: infra\nruntime: nodejs\nmain: ./out # of the shop\n");
     const args = ["--zone", desk.zone, ...POLICIES];
     expect(await desk.run(args)).toMatchObject({ code: 0 });
     expect(desk.has("Pulumi.yaml")).toBe(false);
+    expect(await desk.run([...args, "--force", "--project", "shop"])).toMatchObject({ code: 0 });
+    expect(desk.read("Pulumi.yaml")).toBe("name: shop\nruntime: nodejs\n");
   });
 });
 
@@ -524,6 +526,7 @@ describe("the edgeguard import command", () => {
     [["--account", "{account}", "--only", "page-shield"], "--only page-shield needs a zone"],
     [["--zone", "{zone}", "--only", "waf"], "Choose from page-shield, rulesets, logpush, kv"],
     [["--zone", "{zone}", "--only", "rulesets", "--with-values"], "Add kv to --only"],
+    [["--zone", "{zone}", "--project", "my shop"], "Use 1 to 100 letters"],
   ])("refuses the command line %j", async (args, words) => {
     const desk = await ImportDesk.from();
     const given = args.map((arg) => arg.replace("{account}", desk.account).replace("{zone}", desk.zone));

@@ -1,17 +1,23 @@
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { runInNewContext } from "node:vm";
 import * as rpc from "@pulumi/pulumi/proto/provider_pb";
+import { transform } from "sucrase";
 import { parse } from "yaml";
+import { PACKAGES } from "../../provider/import/target";
 import { plain, PluginClient, secret, struct, urn } from "../plugin/client";
+import { REPOSITORY } from "../support/repository";
 import type { Recorded } from "../support/operation";
 import { ImportDesk, withoutSecretMarks } from "./support";
 import { isWrite } from "../support/is-write";
 
-/** Programs for the provider plugin. tests/plugin/cli.test.ts runs one on a Pulumi CLI. */
+/** Programs for the provider plugin, in both languages. tests/plugin/cli.test.ts runs them on a Pulumi CLI. */
 
 /** Secret parts of destinations. Only files that nobody else can read have them. */
 const CANARY = "c4nary-of-a-job";
 
-const YAML = ["--language", "yaml"];
+const PLUGIN = ["--for", "plugin"];
+const YAML = [...PLUGIN, "--language", "yaml"];
 
 const everything = (desk: ImportDesk): string[] => [
   ...["--zone", desk.zone, "--account", desk.account, "--with-values"],
@@ -88,6 +94,24 @@ describe("a program for the provider plugin", () => {
     }
   });
 
+  it("declares the same resources in TypeScript, with the SDK that Pulumi generates", async () => {
+    desk.write("Pulumi.yaml", "name: out\nruntime: nodejs\n");
+    const { stderr } = await desk.run([...everything(desk), ...PLUGIN, "--force"]);
+    const program = desk.read("index.ts");
+    expect(declaredInTypescript(program, config, ids)).toEqual(
+      yaml.map(({ type, args }) => ({ type, args })),
+    );
+    expect(program).not.toContain(CANARY);
+    expect(stderr).toContain(
+      "  npm install --prefix . pulumi-resource-edgeguard @pulumi/pulumi typescript ts-node\n" +
+        "  pulumi package add ./node_modules/pulumi-resource-edgeguard\n",
+    );
+    const schema = JSON.parse(readFileSync(join(REPOSITORY, "plugin/schema.json"), "utf8")) as {
+      language: { nodejs: { packageName: string } };
+    };
+    expect(PACKAGES.plugin).toBe(schema.language.nodejs.packageName);
+  });
+
   it("declares a partly hidden destination as one secret; the summary lists the parts that Cloudflare shows", async () => {
     const desk = await ImportDesk.from({ logpush: { destination: "redacted", filter: "hidden" } });
     await desk.job("audit", {
@@ -119,18 +143,18 @@ describe("a program for the provider plugin", () => {
 
 describe("a project in the output directory", () => {
   it.each([
-    ["runtime: yaml", "Main.yaml"],
-    ["runtime:\n  name: yaml", "Main.yaml"],
-    ["runtime: nodejs", "index.ts"],
-    ["runtime:\n  name: bun\n  options: {}", "index.ts"],
-  ])("determines the program's language: %j", async (runtime, file) => {
+    ["runtime: yaml", PLUGIN, "Main.yaml"],
+    ["runtime:\n  name: yaml", PLUGIN, "Main.yaml"],
+    ["runtime: nodejs", PLUGIN, "index.ts"],
+    ["runtime:\n  name: bun\n  options: {}", [], "index.ts"],
+  ])("determines the program's language: %j", async (runtime, args, file) => {
     const desk = await ImportDesk.from();
     desk.write("Pulumi.yaml", `name: infra\n${runtime}\n`);
-    const { code, stderr } = await desk.run(["--zone", desk.zone, "--only", "page-shield"]);
+    const { code, stderr } = await desk.run(["--zone", desk.zone, "--only", "page-shield", ...args]);
     expect({ code, written: desk.has(file) }).toEqual({ code: 0, written: true });
     expect(desk.read("Pulumi.yaml")).toBe(`name: infra\n${runtime}\n`);
     expect(stderr.includes("plugins: { providers: [{ name: edgeguard, path: node_modules/")).toBe(
-      file === "Main.yaml",
+      args.length > 0,
     );
   });
 
@@ -138,20 +162,31 @@ describe("a project in the output directory", () => {
     const desk = await ImportDesk.from();
     const plugins = "plugins: { providers: [{ name: edgeguard, path: ../plugin }] }";
     desk.write("Pulumi.yaml", `name: infra\nruntime: yaml\n${plugins}\n`);
-    const { stderr } = await desk.run(["--zone", desk.zone, "--only", "page-shield"]);
+    const { stderr } = await desk.run(["--zone", desk.zone, "--only", "page-shield", ...PLUGIN]);
     expect(stderr).not.toContain("plugins:");
   });
 
   it.each([
+    [
+      "",
+      ["--language", "yaml"],
+      /--language yaml: this package's classes only work in TypeScript\. Pass --for plugin\.\n$/,
+    ],
+    [
+      "runtime: yaml",
+      [],
+      /runtime: yaml, but this package's classes only work in TypeScript\. Pass .*--for plugin\.\n$/,
+    ],
     ["runtime: nodejs", YAML, /--language yaml: \S+ sets runtime: nodejs\. Leave out --language/],
-    ["runtime: python", [], /sets runtime: python, but this command only writes TypeScript and YAML/],
+    ["runtime: python", PLUGIN, /sets runtime: python, but this command only writes TypeScript and YAML/],
+    ["runtime: python", [], /sets runtime: python/],
     ["runtime: constructor", [], /sets runtime: constructor/],
     [
       "runtime: yaml\nresources: {}",
-      [],
+      PLUGIN,
       /declares resources, and Pulumi would ignore them beside Main\.yaml/,
     ],
-    ["", ["--language", "python"], /Allowed choices are typescript, yaml/],
+    ["", ["--for", "terraform"], /Allowed choices are dynamic, plugin/],
   ])(
     "is refused before any request if it can't run the program: %j with %j",
     async (runtime, args, words) => {
@@ -199,6 +234,31 @@ function declaredInYaml(
     name,
     args: evaluated(properties) as Record<string, unknown>,
   }));
+}
+
+/** What a TypeScript program declares. */
+function declaredInTypescript(
+  program: string,
+  config: Readonly<Record<string, string>>,
+  ids: ReadonlyMap<string, string>,
+): Omit<Declared, "name">[] {
+  const declared: Omit<Declared, "name">[] = [];
+  const classOf = (type: string) =>
+    class {
+      readonly id: string | undefined;
+      constructor(name: string, args: Declared["args"]) {
+        declared.push({ type, args });
+        this.id = ids.get(`${name}${type}`) ?? ids.get(name);
+      }
+    };
+  const sdk = new Proxy({}, { get: (_, type) => classOf(String(type)) });
+  class Config {
+    requireSecret = (key: string): string | undefined => config[key];
+  }
+  const modules: Readonly<Record<string, unknown>> = { [PACKAGES.plugin]: sdk, "@pulumi/pulumi": { Config } };
+  const { code } = transform(program, { transforms: ["typescript", "imports"], disableESTransforms: true });
+  runInNewContext(code, { require: (name: string) => modules[name], exports: {} });
+  return declared;
 }
 
 const GOLDEN = `# Written by \`edgeguard import\`. From now on, this program is the source of truth.

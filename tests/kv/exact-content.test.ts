@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import fc from "fast-check";
 import { startLocalApi } from "edgeguard-local";
+import { KV } from "../../provider/limits";
 import { Operation, rawGet, rawSend, sent } from "../support/operation";
 import { emptyNamespace } from "./upload-support";
 import { EntriesSetup, TYPE } from "./entries-setup";
@@ -184,6 +185,29 @@ test("an entry of a file gets the defaults, even if its text has the size of wha
   writeFileSync(FILE, `[${text.replace(",", "," + " ".repeat(wanted.length - text.length))}]`);
   await up({ file: FILE, adopt: "takeOver", defaults: { metadata: { n: 1 } } });
   expect(await listed()).toContainEqual({ name: "sized", metadata: { n: 1 } });
+});
+
+test("sends control characters as base64 to keep bodies under the size limit", async () => {
+  const limit = KV.BATCH_BYTES / 16; // Values and limit of a sixteenth behave the same.
+  jest.replaceProperty(KV, "BATCH_BYTES", limit);
+  const value = "\0\u0001\u001f".repeat(500_000 / 16);
+  const directory = join(setup.folder, "control");
+  mkdirSync(directory);
+  for (const key of ["a", "b", "c"]) writeFileSync(join(directory, key), value);
+  writeFileSync(FILE, JSON.stringify([{ key: "a", value }]));
+
+  let recorded = await up({ directory });
+  expect((await valueOf("b")).equals(Buffer.from(value))).toBe(true);
+  recorded = await up({ file: FILE, defaults: { expirationTtl: 600 } }, recorded);
+  recorded = await up({ file: FILE }, recorded);
+  expect((await valueOf("a")).equals(Buffer.from(value))).toBe(true);
+  await up({ entries: { a: { value, metadata: { m: 1 } } } }, recorded);
+  const bodies = setup.api.requests.flatMap(({ batch }) => (batch === undefined ? [] : [batch.bytes]));
+  expect(bodies.length).toBeGreaterThan(3);
+  expect(Math.max(...bodies)).toBeLessThan(limit);
+  expect(
+    (await new Operation(setup.api).preview(TYPE, { ...setup.address, file: FILE }, recorded)).step,
+  ).toBe("same");
 });
 
 test("reports no TTL drift if Cloudflare's clock is minutes ahead of this machine's, or behind it", async () => {

@@ -114,14 +114,19 @@ describe.each(["documented", "openapi"] as const)("a Workers KV lookup (%s diale
     expect(await getKvValue({ namespaceId: existing, key: "straße/münchen" }, opts)).toBe("Grüß Gott");
     const odd = "a/../b?c=1#d%2F&e+f";
     await rawSend(api, "PUT", `${namespaces}/${existing}/bulk`, [{ key: odd, value: "odd", metadata: [1] }]);
-    expect(await getKvValue({ namespaceId: existing, key: odd }, opts)).toBe("odd");
+    expect(await getKvValue({ namespaceId: existing, key: odd, as: "text" }, opts)).toBe("odd");
     expect(await getKvMetadata({ namespaceId: existing, key: odd }, opts)).toEqual([1]);
   });
 
-  test("names the command that reads a value which isn't text", async () => {
+  test("reads values as bytes, and points to that option if a value isn't text", async () => {
+    const logo = { namespaceId: existing, key: "logo.ico" } as const;
     const stored = Buffer.from("AAABAAEAEBAAAAEAIABoBAAA//4=", "base64");
-    await expect(getKvValue({ namespaceId: existing, key: "logo.ico" }, opts)).rejects.toThrow(
-      `getKvValue: the value of key "logo.ico" in namespace ${existing} (${stored.length} bytes) is not UTF-8 text. Read it with \`edgeguard kv key get\`.`,
+    expect(await getKvValue({ ...logo, as: "bytes" }, opts)).toEqual(stored);
+    expect(await getKvValue({ namespaceId: existing, key: "greeting", as: "bytes" }, opts)).toEqual(
+      Buffer.from("Hello"),
+    );
+    await expect(getKvValue(logo, opts)).rejects.toThrow(
+      `getKvValue: the value of key "logo.ico" in namespace ${existing} (${stored.length} bytes) is not UTF-8 text. Read it with as: "bytes".`,
     );
   });
 
@@ -129,6 +134,12 @@ describe.each(["documented", "openapi"] as const)("a Workers KV lookup (%s diale
     const key = pulumi.output("greeting");
     const text = await outcome(getKvValueOutput({ namespaceId: existing, key }, opts));
     expect(text).toEqual({ value: "Hello", secret: true });
+    const bytes = getKvValueOutput({ namespaceId: existing, key, as: "bytes" }, opts);
+    expect(await outcome(bytes)).toEqual({ value: Buffer.from("Hello"), secret: true });
+    expect(await outcome(bytes.apply((value) => Buffer.from(value).toString("base64")))).toEqual({
+      value: "SGVsbG8=",
+      secret: true,
+    });
   });
 
   test("reads metadata, and returns undefined if a key has none", async () => {
@@ -196,6 +207,11 @@ describe.each(["documented", "openapi"] as const)("a Workers KV lookup (%s diale
       "a prefix that is too long",
       () => getKvKeys({ namespaceId: existing, prefix: "p".repeat(513) }, opts),
       /prefix: is 513 bytes, but keys have at most 512/,
+    ],
+    [
+      "an unknown form of value",
+      () => getKvValue({ namespaceId: existing, key: "k", as: "json" as "text" }, opts),
+      /as: must be "text" or "bytes", not "json"/,
     ],
     [
       "a misspelled argument",

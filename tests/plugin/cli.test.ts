@@ -174,53 +174,70 @@ describeOnCli("with the provider plugin", (cli) => {
     expect(after.text).not.toContain(CANARY);
   });
 
-  onYaml("a program in YAML that edgeguard import wrote matches what exists after the import", async () => {
-    const { PageShieldSettings: zone } = await existing();
-    const account = `/accounts/${api.accounts.main}`;
-    const job = { name: "account", dataset: "audit_logs", enabled: true };
-    const awkward = {
-      ...job,
-      destination_conf: `https://logs.example.com/${CANARY}-${"0".repeat(16)}`,
-    };
-    await rawSend(api, "POST", `${account}/logpush/jobs`, awkward);
-    await rawSend(api, "POST", `/zones/${api.zones.shop}/page_shield/policies`, {
-      ...{ description: "- ${a} $$ # 1_000: \u2028 \u{1f600}", action: "log", enabled: false },
-      ...{ expression: 'http.host eq "a.example"\nor http.host eq "${b}"', value: "script-src 'self'" },
-    });
-    const desk = join(folder, "yaml");
-    mkdirSync(join(desk, "node_modules"), { recursive: true });
-    symlinkSync(PLUGIN, join(desk, "node_modules/pulumi-resource-edgeguard"));
-    const args = ["--zone", String(zone), "--account", api.accounts.main, "--with-values"];
-    const env = { ...process.env, EDGEGUARD_BASE_URL: api.url, CLOUDFLARE_API_TOKEN: TOKEN };
-    const bin = spawn(process.execPath, [BIN, "import", ...args, "--language", "yaml", "--out", desk], {
-      env,
-    });
-    const { code, stderr } = await ended(bin);
-    expect({ code, stderr }).toMatchObject({ code: 0 });
-    expect(stderr).not.toContain("Not declared");
+  describe.each(["yaml", "typescript"] as const)(
+    "a program in %s that edgeguard import wrote",
+    (language) => {
+      (language === "yaml" ? onYaml : test)(
+        `matches what exists after the import: ${language === "yaml" ? "YAML" : "it compiles, too"}`,
+        async () => {
+          const { PageShieldSettings: zone } = await existing();
+          const account = `/accounts/${api.accounts.main}`;
+          const job = { name: "account", dataset: "audit_logs", enabled: true };
+          const awkward = {
+            ...job,
+            destination_conf: `https://logs.example.com/${CANARY}-${"0".repeat(16)}`,
+          };
+          await rawSend(api, "POST", `${account}/logpush/jobs`, awkward);
+          await rawSend(api, "POST", `/zones/${api.zones.shop}/page_shield/policies`, {
+            ...{ description: "- ${a} $$ # 1_000: \u2028 \u{1f600}", action: "log", enabled: false },
+            ...{ expression: 'http.host eq "a.example"\nor http.host eq "${b}"', value: "script-src 'self'" },
+          });
+          const desk = join(folder, language);
+          mkdirSync(join(desk, "node_modules"), { recursive: true });
+          symlinkSync(join(folder, "nodejs"), join(desk, "node_modules/pulumi-edgeguard-sdk"));
+          symlinkSync(PLUGIN, join(desk, "node_modules/pulumi-resource-edgeguard"));
+          symlinkSync(join(REPOSITORY, "node_modules/@pulumi"), join(desk, "node_modules/@pulumi"));
+          const args = ["--zone", String(zone), "--account", api.accounts.main, "--with-values"];
+          const env = { ...process.env, EDGEGUARD_BASE_URL: api.url, CLOUDFLARE_API_TOKEN: TOKEN };
+          const bin = spawn(
+            process.execPath,
+            [BIN, "import", ...args, "--for", "plugin", "--language", language, "--out", desk],
+            { env },
+          );
+          const { code, stderr } = await ended(bin);
+          expect({ code, stderr }).toMatchObject({ code: 0 });
+          expect(stderr).not.toContain("Not declared");
 
-    cpSync(join(desk, "kv"), join(project.dir, "kv"), { recursive: true });
-    cpSync(join(desk, "import.json"), join(project.dir, "import.json"));
-    project.yaml("");
-    cpSync(join(desk, "Main.yaml"), join(project.dir, "Main.yaml"));
-    const script = readFileSync(join(desk, "import-config.sh"), "utf8");
-    for (const [, key = "", value = ""] of script.matchAll(/--secret (\w+) <<'VALUE'\n(.*)\nVALUE/g))
-      await project.ok("config", "set", "--secret", key, value);
-    const options = ["--yes", "--skip-preview", "--protect=false", "--generate-code=false"];
-    api.clearRequests();
-    const { text } = await project.ok("import", "--file", "import.json", ...options);
-    const count = summaryOf(text)["import"] ?? 0;
-    expect(count).toBeGreaterThan(9);
-    for (const step of [["preview"], ["up", "--yes", "--skip-preview"], ["preview"]]) {
-      const unchanged = await project.ok(...step, "--expect-no-changes");
-      expect(summaryOf(unchanged.text)).toEqual({ unchanged: count + 1 });
-    }
-    expect(api.requests).toEqual([]);
-    await project.ok("refresh", "--yes", "--expect-no-changes");
-    expect(writes()).toEqual([]);
-    rmSync(join(project.dir, "import.json"));
-    expect(project.stateText().includes(CANARY)).toBe(false);
-  });
+          cpSync(join(desk, "kv"), join(project.dir, "kv"), { recursive: true });
+          cpSync(join(desk, "import.json"), join(project.dir, "import.json"));
+          if (language === "yaml") {
+            project.yaml("");
+            cpSync(join(desk, "Main.yaml"), join(project.dir, "Main.yaml"));
+          } else
+            project.write(
+              readFileSync(join(desk, "index.ts"), "utf8").replace('"pulumi-edgeguard-sdk"', '"./sdk"'),
+            );
+          const script = readFileSync(join(desk, "import-config.sh"), "utf8");
+          for (const [, key = "", value = ""] of script.matchAll(/--secret (\w+) <<'VALUE'\n(.*)\nVALUE/g))
+            await project.ok("config", "set", "--secret", key, value);
+          const options = ["--yes", "--skip-preview", "--protect=false", "--generate-code=false"];
+          api.clearRequests();
+          const { text } = await project.ok("import", "--file", "import.json", ...options);
+          const count = summaryOf(text)["import"] ?? 0;
+          expect(count).toBeGreaterThan(9);
+          for (const step of [["preview"], ["up", "--yes", "--skip-preview"], ["preview"]]) {
+            const unchanged = await project.ok(...step, "--expect-no-changes");
+            expect(summaryOf(unchanged.text)).toEqual({ unchanged: count + 1 });
+          }
+          expect(api.requests).toEqual([]);
+          await project.ok("refresh", "--yes", "--expect-no-changes");
+          expect(writes()).toEqual([]);
+          rmSync(join(project.dir, "import.json"));
+          expect(project.stateText().includes(CANARY)).toBe(false);
+        },
+      );
+    },
+  );
 
   test("get reads each type without managing it", async () => {
     const ids = await existing();

@@ -381,6 +381,9 @@ describe("functions", () => {
     const { id } = await plugin.create("KvNamespace", "values", { title: "values" });
     await plugin.create("KvEntries", "values", { namespaceId: id, entries: { a: CANARY } });
     expect(await invoke("getKvValue", { namespaceId: id, key: "a" })).toEqual({ result: secret(CANARY) });
+    expect(await invoke("getKvValue", { namespaceId: id, key: "a", as: "bytes" })).toEqual({
+      result: secret(Buffer.from(CANARY).toString("base64")),
+    });
     await expect(invoke("getNothing", {})).rejects.toThrow(
       "edgeguard has no function edgeguard:index:getNothing",
     );

@@ -98,7 +98,7 @@ const COMMANDS: Readonly<Record<string, readonly unknown[]>> = {
       "pulumi plugin install resource edgeguard 0.1.0 --file edgeguard.tar.gz",
     ],
     [expect.stringMatching(/^pulumi package add /)], // tests/plugin
-    [expect.stringMatching(/^npx .* import .* --language yaml /)], // tests/import
+    [expect.stringMatching(/^npx .* import .* --for plugin --language yaml /)], // tests/import
     [expect.stringMatching(/^pulumi import edgeguard:index:PageShieldPolicy /)], // tests/plugin
     [expect.stringMatching(/^pulumi do --package .* edgeguard:index:LogpushJob list /)], // tests/plugin
   ],

@@ -25,6 +25,8 @@ function tokensOf(markdown: string): Token[] {
 
 const tablesIn = (markdown: string): Tokens.Table[] =>
   tokensOf(markdown).filter((token): token is Tokens.Table => token.type === "table");
+const codeIn = (markdown: string): Tokens.Code[] =>
+  tokensOf(markdown).filter((token): token is Tokens.Code => token.type === "code");
 
 /** What a person sees: without tags and zero-width spaces, with entities resolved. */
 function visibleText(html: string): string {
@@ -156,6 +158,7 @@ describe("text from a plan", () => {
       expect(html.match(/<details>/g)).toHaveLength(4);
       expect(html.match(/<\/details>/g)).toHaveLength(4);
       expect(tokens.filter(({ type }) => type === "heading")).toHaveLength(3);
+      expect(html).not.toContain("language-mermaid");
       // Nothing outside of code mentions, references or links.
       const beside = html.replace(/<(pre|code)\b.*?<\/\1>/gs, "").replace(/&#8203;/g, "\u200b");
       expect(beside).not.toMatch(/(^|\W)@\w|(?<!&)#\d|\bGH-\d|:tada:|\$x\$<|<a /);
@@ -182,6 +185,38 @@ describe("text from a plan", () => {
     });
     const { text } = report(JSON.stringify({ steps: [step] }), "markdown");
     expect(text).toContain(`| \`title\` | \`…${"x".repeat(20)}a\` | \`…${"x".repeat(20)}b\` |`);
+  });
+});
+
+describe("the diagram of a migration", () => {
+  const diagrams = ["changed", "created", "migrations", "replaced"].flatMap((name) =>
+    codeIn(read(`${name}.md`)).filter(({ lang }) => lang === "mermaid"),
+  );
+
+  test("shows the zone's current state and the next one", () => {
+    expect(diagrams.length).toBeGreaterThan(5);
+    for (const { text } of diagrams) {
+      const [first, direction, ...lines] = text.split("\n");
+      expect([first, direction]).toEqual(["stateDiagram-v2", "  direction LR"]);
+      for (const line of lines) {
+        expect(line).toMatch(
+          /^ {2}(state "(start|validation|finished)( \((now|next)\))?" as s_\w+|s_\w+ --> s_\w+|classDef \w+ [\w:,-]+|class s_\w+ (now|next))$/,
+        );
+      }
+      const declared = [...text.matchAll(/ as (s_\w+)$/gm)].map(([, id]) => id);
+      for (const [, from, to] of text.matchAll(/(s_\w+) --> (s_\w+)/g))
+        expect(declared).toEqual(expect.arrayContaining([from, to]));
+      const marks = [...text.matchAll(/^ {2}class (s_\w+) (now|next)$/gm)].map(
+        ([, id = "", mark = ""]) => `${id.slice(2)} (${mark})`,
+      );
+      for (const mark of marks) expect(text).toContain(`state "${mark}"`);
+    }
+    const ways = diagrams.map(({ text }) =>
+      [...text.matchAll(/class s_(\w+) (?:now|next)/g)].map(([, state]) => state).join(" → "),
+    );
+    expect(new Set(ways)).toEqual(
+      new Set(["start", "start → finished", "start → validation", "validation → finished", "finished"]),
+    );
   });
 });
 

@@ -174,7 +174,7 @@ describe("the preview", () => {
     ]);
   });
 
-  it("lists the nearest rules for each of a hundred wrong names", async () => {
+  it("lists the nearest rules for only five names, even if a hundred are wrong", async () => {
     await bench.publishVersion(managed, {
       add: Array.from({ length: 400 }, (_, index) => ({
         description: `Vendor product ${index}: remote code execution in component alpha - CVE:CVE-2024-${10000 + index}`,
@@ -182,9 +182,9 @@ describe("the preview", () => {
     });
     const names = Array.from({ length: 100 }, (_, index) => `vendors products ${index} remote executions`);
     const found = await refusals(bench.declareManaged(off(...names)));
-    expect(found).toHaveLength(100);
-    for (const reason of found)
-      expect(reason).toMatch(/"vendors products (\d+) .* Nearest: [0-9a-f]{32} \("Vendor product \1: /);
+    const nearest = found.map((reason) => reason.includes("Nearest: "));
+    expect(nearest).toEqual(names.map((_, index) => index < 5));
+    expect(found[99]).toContain("List its rules with `getManagedRuleset`");
   });
 
   it("refuses names in exceptions, and reports all of them at once", async () => {

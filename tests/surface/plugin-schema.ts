@@ -473,7 +473,10 @@ function outputOf(type: ts.Type): ts.Type | undefined {
   return values.includes(undefined) ? undefined : values[0];
 }
 
-const isText = (type: ts.Type): boolean => isA(type, ts.TypeFlags.StringLike);
+/** A string, or bytes, which are passed as base64. */
+function isText(type: ts.Type): boolean {
+  return isA(type, ts.TypeFlags.StringLike) || ["Uint8Array", "Buffer"].includes(nameOf(type));
+}
 
 /** Whether it's such a type, or one with a mark, as `string & {}`. */
 function isA(type: ts.Type, flags: ts.TypeFlags): boolean {

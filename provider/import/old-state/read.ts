@@ -5,10 +5,7 @@ import { CommandError, UsageError } from "../../terminal/errors";
 import { readText } from "../../terminal/files";
 import type { Io } from "../../terminal/io";
 
-/**
- * The state of another tool that manages Cloudflare objects. It only says which objects to import, without those that
- * another object has replaced and that are only left to be deleted.
- */
+/** The state of another tool that manages Cloudflare objects. It only says which objects to import. */
 export interface OldState {
   readonly tool: "terraform" | "tofu" | "pulumi";
   readonly resources: readonly OldResource[];
@@ -22,6 +19,8 @@ export interface OldResource {
   readonly type: string;
   /** Undefined if the state doesn't have IDs in the expected form. */
   readonly ids: Ids | undefined;
+  /** Why the object can't be imported as it is. */
+  readonly obstacle: string | undefined;
 }
 
 const text = z.string();
@@ -43,9 +42,56 @@ const ids = z.object({
 });
 export type Ids = z.output<typeof ids>;
 
-function oldResource(address: string, type: string, attributes: unknown): OldResource {
-  return { address, type, ids: ids.safeParse(attributes).data };
+const TAINTED = "it's tainted, so the next apply or update replaces it. Apply or update first";
+const DEPOSED = "the next apply or update deletes it. Apply or update first";
+
+/** @param isDeposed whether another object has replaced it, and only its deletion is left. */
+function oldResource(
+  address: string,
+  type: string,
+  attributes: unknown,
+  { isTainted, isDeposed }: { readonly isTainted: boolean; readonly isDeposed: boolean },
+): OldResource {
+  const obstacle = isDeposed ? DEPOSED : isTainted ? TAINTED : undefined;
+  return { address, type, ids: ids.safeParse(attributes).data, obstacle };
 }
+
+const stored = z.object({
+  module: text.optional(),
+  mode: text,
+  type: text,
+  name: text,
+  provider: text,
+  instances: z.array(
+    z.object({
+      index_key: z.union([text, z.number()]).optional(),
+      status: text.optional(),
+      deposed: text.optional(),
+      attributes: z.unknown(),
+    }),
+  ),
+});
+
+const terraformFile = z.object({ resources: z.array(stored) }).transform(({ resources }) =>
+  terraform(
+    resources.map(({ provider }) => provider),
+    resources
+      .filter(({ mode }) => mode === "managed")
+      .flatMap(({ module, type, name, instances }) =>
+        instances.map(({ index_key: key, status, deposed, attributes }) => {
+          const index = key === undefined ? "" : `[${quotedKey(key)}]`;
+          const address = `${module === undefined ? "" : `${module}.`}${type}.${name}${index}`;
+          return oldResource(address, type, attributes, {
+            isTainted: status === "tainted",
+            isDeposed: deposed !== undefined,
+          });
+        }),
+      ),
+  ),
+);
+
+/** Quotes an instance key as Terraform does: it reads `${` and `%{` in a text as the start of a template. */
+const quotedKey = (key: string | number): string => JSON.stringify(key).replace(/[$%](?=\{)/g, "$&$&");
 
 const shown = z.object({
   address: text,
@@ -53,6 +99,7 @@ const shown = z.object({
   type: text,
   provider_name: text,
   values: z.unknown(),
+  tainted: flag,
   deposed_key: text.optional(),
 });
 type Shown = z.output<typeof shown>;
@@ -69,19 +116,28 @@ const shownModule: z.ZodType<ShownModule> = z.object({
 
 const terraformShown = z
   .object({ values: z.object({ root_module: shownModule }) })
-  .transform(({ values }): OldState => {
+  .transform(({ values }) => {
     const all = resourcesIn(values.root_module);
-    const isTofu = all.some(({ provider_name: name }) => name.includes("registry.opentofu.org/"));
-    return {
-      tool: isTofu ? "tofu" : "terraform",
-      resources: all
-        .filter(({ mode, deposed_key: deposed }) => mode === "managed" && deposed === undefined)
-        .map(({ address, type, values: attributes }) => oldResource(address, type, attributes)),
-    };
+    const providers = all.map(({ provider_name: provider }) => provider);
+    const managed = all.filter(({ mode }) => mode === "managed");
+    return terraform(
+      providers,
+      managed.map(({ address, type, values: attributes, tainted, deposed_key: deposed }) =>
+        oldResource(address, type, attributes, {
+          isTainted: tainted === true,
+          isDeposed: deposed !== undefined,
+        }),
+      ),
+    );
   });
 
 function resourcesIn({ resources, child_modules: children }: ShownModule): readonly Shown[] {
   return [...resources, ...children.flatMap(resourcesIn)];
+}
+
+function terraform(providers: readonly string[], resources: readonly OldResource[]): OldState {
+  const isTofu = providers.some((provider) => provider.includes("registry.opentofu.org/"));
+  return { tool: isTofu ? "tofu" : "terraform", resources };
 }
 
 const exported = z.object({
@@ -92,6 +148,7 @@ const exported = z.object({
   custom: flag,
   external: flag,
   delete: flag,
+  taint: flag,
 });
 
 const pulumiExport = z
@@ -99,10 +156,18 @@ const pulumiExport = z
   .transform(({ deployment: { resources } }): OldState => ({
     tool: "pulumi",
     resources: (resources ?? [])
-      .filter((each) => each.custom === true && each.external !== true && each.delete !== true)
+      .filter(({ custom, external }) => custom === true && external !== true)
       .filter(({ type }) => !type.startsWith("pulumi:")) // Providers.
-      .map(({ urn, type, id, outputs }) =>
-        oldResource(urn, terraformType(type), { ...snakeCase(outputs), id }),
+      .map(({ urn, type, id, outputs, ...each }) =>
+        oldResource(
+          urn,
+          terraformType(type),
+          { ...snakeCase(outputs), id },
+          {
+            isTainted: each.taint === true,
+            isDeposed: each.delete === true,
+          },
+        ),
       ),
   }));
 
@@ -119,10 +184,11 @@ const terraformType = (type: string): string =>
 const FORMATS = [
   ["deployment", "version", /^[34]$/, "an exported stack", pulumiExport],
   ["format_version", "format_version", /^1\./, "Terraform's JSON", terraformShown],
+  ["version", "version", /^4$/, "a Terraform state", terraformFile],
 ] as const;
 
 const PASS =
-  "Pass what `terraform show -json`, `tofu show -json` or `pulumi stack export` prints, not a terraform.tfstate.";
+  "Pass a terraform.tfstate, or what `terraform show -json`, `tofu show -json` or `pulumi stack export` prints.";
 
 /**
  * Reads the state from a file.

@@ -101,7 +101,7 @@ export class Selection {
 
   #add(old: OldResource, { product, resource, contents }: Counterpart, scopes: Map<string, Scope>): void {
     const scope = old.ids && scopeIn(old.ids);
-    const found = old.ids === undefined ? NO_IDS : contents(old.ids);
+    const found = old.obstacle ?? (old.ids === undefined ? NO_IDS : contents(old.ids));
     if (typeof found === "string" || scope === undefined) {
       this.leftOut.push({ what: old.address, reason: typeof found === "string" ? found : NO_IDS });
       return;

@@ -2,10 +2,10 @@ import { JS_NAME, keyText } from "../../basics/code";
 import type { Code } from "../code";
 import type { IdConstant } from "../draft";
 import { promptFor, type Declaration, type Program } from "../program";
-import { CLASSES } from "../target";
+import { PACKAGES } from "../target";
 import { commented, CREDENTIALS, header } from "./comments";
 
-/** Prints a program in TypeScript: one item a line, in no formatter's style. */
+/** Prints a program in TypeScript: one item a line. Prettier formats it where it's installed. */
 export function typescriptProgram(program: Program): string {
   const parts = [
     commented("// ", ...header("its first argument")),
@@ -17,14 +17,16 @@ export function typescriptProgram(program: Program): string {
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 }
 
-function importsText({ resources, uses, secrets }: Program): string {
+function importsText({ surface, resources, uses, secrets }: Program): string {
   const classes = new Set(resources.map(({ type }) => type));
   // The only function that arguments call.
   const functions = [...uses].some((use) => use.startsWith("destination.")) ? ["destination"] : [];
   const names = [...classes, ...functions].sort((a, b) => a.localeCompare(b, "en"));
   return [
     ...(secrets.length > 0 ? ['import * as pulumi from "@pulumi/pulumi";'] : []),
-    names.length === 0 ? "export {};" : `import { ${names.join(", ")} } from ${JSON.stringify(CLASSES)};`,
+    names.length === 0
+      ? "export {};"
+      : `import { ${names.join(", ")} } from ${JSON.stringify(PACKAGES[surface])};`,
   ].join("\n");
 }
 

@@ -17,7 +17,13 @@ import {
   type StepView,
 } from "./section";
 
-/** The states in their order. No transition goes back. */
+/** The possible transitions, none of which goes back. */
+const EDGES = [
+  ["start", "validation"],
+  ["start", "finished"],
+  ["validation", "finished"],
+] as const;
+
 const STATES = ["start", "validation", "finished"] as const;
 
 export const wafMigration: SectionWriter = {
@@ -32,7 +38,10 @@ export const wafMigration: SectionWriter = {
   },
   blocks: (all) => {
     if (isDeleted(all.step)) return [];
+    const { now, target } = situationOf(all);
+    const next = isAhead(all) ? STATES.find((state) => state === target) : undefined;
     return [
+      { is: "states", edges: EDGES, now: STATES.find((state) => state === now), next },
       ...assessment(all),
       ...titled(
         "Firewall events, without the previous rules:",
