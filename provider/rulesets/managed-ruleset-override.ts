@@ -413,7 +413,7 @@ export const managedRulesetOverride = defineResource({
   },
 
   async read({ ctx, state }) {
-    // An adopted exception keeps its ref until an update writes it, so only its resource tells whose it is.
+    // An adopted exception keeps its ref until an update writes it, so only its resource tells whose it is, and what changed.
     const ofProgram = ctx.once("adopted exceptions", () => new Set<string>());
     for (const id of exceptionIds(state)) ofProgram.add(id);
     const owned = await readWithRule(ctx, entryPointOf(state), state.entryPointId, (found) =>
@@ -447,7 +447,10 @@ export const managedRulesetOverride = defineResource({
     const facts = refreshedFacts(state.known, managed, { isOtherRuleset });
     const live = readLiveRule(state, facts, found, rule, { ref: state.ref, adopted: exceptionIds(state) });
     const skipped = (state.exceptions ?? []).map(({ skip }) => skip);
-    const others = otherSkipRules(found, rule, [...ofProgram]);
+    const others = otherSkipRules(found, rule, exceptionIds(state)).flatMap((each) => {
+      const before = state.otherSkipRules?.find(({ ruleId }) => ruleId === each.ruleId);
+      return ofProgram.has(each.ruleId) ? (before ?? []) : [each];
+    });
     warnOfSkips(ctx, state.ref, state.otherSkipRules, others);
     const now = {
       ...state,
