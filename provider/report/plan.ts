@@ -7,7 +7,7 @@ import { WIRE_SECRET } from "../runtime/engine-values";
 import { namesOfSecrets } from "../runtime/secrets";
 import { partsOfUrn } from "../runtime/urn";
 import { messagesOf, withHostErrors, type Diagnostic } from "./diagnostics";
-import { SECRET, truncate } from "./values";
+import { containsSecret, SECRET, truncate } from "./values";
 
 /** The operations that steps can have in `pulumi preview --json`. */
 export const OPERATIONS = [
@@ -381,12 +381,15 @@ function withFound({ old: before }: Step, step: Step): Step {
   if (old === undefined) return step;
   // What exists as it was written is what the program declares, perhaps in another notation since.
   const isWritten = (name: string): boolean =>
-    name in before.outputs && sameJson(old.inputs[name], before.outputs[name]);
-  const isComparable = kind !== undefined && !before.isUnfinished;
-  const written = isComparable ? Object.keys(before.inputs).filter(isWritten) : [];
+    name in before.outputs &&
+    sameJson(old.inputs[name], before.outputs[name]) &&
+    !containsSecret(old.inputs[name]);
+  const written =
+    kind !== undefined && !before.isUnfinished ? Object.keys(before.inputs).filter(isWritten) : [];
   const now = { ...old, inputs: { ...old.inputs, ...pick(before.inputs, written) } };
   const names = Object.keys({ ...before.inputs, ...now.inputs });
   const changed = names.filter((name) => !sameJson(before.inputs[name], now.inputs[name]));
-  const found = next === undefined || changed.length === 0 ? {} : { found: changed.sort() };
+  const isTold = next !== undefined && !before.isUnfinished && changed.length > 0;
+  const found = isTold ? { found: changed.sort() } : {};
   return { ...step, old: now, ...found };
 }

@@ -67,10 +67,7 @@ export async function chooseExisting(
     const [rule, ...more] = running.filter((each) => isPredecessor(ctx, declared, prepared, found, each));
     if (named === undefined && rule !== undefined && more.length === 0) return { rule, from: "predecessor" };
   }
-  // Another stack's deployment isn't adopted: the preview warns that the ruleset will run twice.
-  const isOthers = (each: ZoneRule): boolean =>
-    !each.ref.startsWith(REF_PREFIX) || (adopt === "never" && !areOfOneStack(ref, each.ref));
-  const others = running.filter((each) => isOthers(each) && ctx.isUnclaimed(each.id));
+  const others = running.filter((each) => !each.ref.startsWith(REF_PREFIX) && ctx.isUnclaimed(each.id));
   const rule = await adoptOthers(ctx, declared, prepared, found, named ?? unfinished, others);
   if (rule === undefined) return undefined;
   const isOwn = rule === unfinished || (rule === named && ref.startsWith(REF_PREFIX));

@@ -691,8 +691,9 @@ export interface ManagedRulesetOverrideArgs {
    * What to do if the zone or account already has a rule with the declared ref, or one that executes the same ruleset with the
    * same expression. A second rule would run the ruleset twice. `"ifEqual"` adopts the rule if it matches the program.
    * `"takeOver"` adopts it and changes what differs. `"never"` always fails, even if an earlier run of this resource
-   * left the rule behind. It's an error if there are several such rules. A rule that another stack created with this
-   * package isn't adopted, unless this resource declares its ref: the preview only warns that the ruleset will run twice.
+   * left the rule behind. It's an error if there are several such rules. Whatever `adopt` says, a rule that
+   * another stack created with this package is left alone, unless this resource declares its ref: the preview only warns
+   * that the ruleset will run twice.
    * Changing it writes nothing.
    * @defaultValue `"ifEqual"`
    */

@@ -232,6 +232,25 @@ describe("the report on a manual change", () => {
     expect(driftIn(plan).resources[0]?.changes.map(({ property }) => property)).toEqual(["value"]);
   });
 
+  test("is judged also if what was written was a secret, and the program no longer makes it one", () => {
+    const rule = { zoneId: "z", accountId: "a", ref: "r", ruleset: { name: "Cloudflare Managed Ruleset" } };
+    const [declared, hidden] = [{ ...rule, expression: "true" }, { expression: "[secret]" }];
+    const plan = planJson(
+      stepOf("refresh", "ManagedRulesetOverride", "r", { old: declared, outputs: hidden }),
+      stepOf("update", "ManagedRulesetOverride", "r", { old: { ...rule, ...hidden }, new: declared }),
+    );
+    expect(report(plan, "json").dangers.map(({ kind }) => kind)).toContain("unprotect");
+  });
+
+  test("isn't undone by a plan whose program declares it", () => {
+    const [before, now] = [true, false].map((enabled) => ({ zoneId: "z", enabled }));
+    const plan = planJson(
+      stepOf("refresh", "PageShieldSettings", "shield", { old: before }),
+      stepOf("same", "PageShieldSettings", "shield", { old: now, new: now }),
+    );
+    expect(report(plan, "text").text).not.toContain("undoes manual changes");
+  });
+
   test("doesn't call an interrupted update one, and says that the resource wasn't compared", () => {
     const plan = planJson(
       stepOf("refresh", "PageShieldSettings", "shield", {
@@ -245,6 +264,7 @@ describe("the report on a manual change", () => {
       }),
     );
     expect(driftIn(plan)).toMatchObject({ drifted: false, resources: [], counts: { uncompared: 1 } });
+    expect(report(plan, "text").text).not.toMatch(/Changed outside|undoes manual changes/);
     expect(written(plan, "text")).toContain(
       "PageShieldSettings shield: its last update was interrupted, so nobody knows what that left and what someone changed. Run `pulumi up` to finish it.",
     );

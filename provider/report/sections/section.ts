@@ -297,7 +297,8 @@ export const changedOutside = ({ found = [] }: Step): readonly string[] =>
   found === "gone" ? [] : found.filter((name) => !DERIVED.includes(name));
 
 /** Whether the step only happens, or writes more, because a refresh came first. */
-export const undoesChange = (step: Step): boolean => step.found === "gone" || changedOutside(step).length > 0;
+export const undoesChange = (step: Step): boolean =>
+  step.found === "gone" || (step.op !== "same" && changedOutside(step).length > 0);
 
 /**
  * Shows what every kind of resource has in common: why it's replaced, what it adopts, what a refresh found, and whether
