@@ -251,7 +251,7 @@ describe("the report on a manual change", () => {
     expect(report(plan, "text").text).not.toContain("undoes manual changes");
   });
 
-  test("doesn't call an interrupted update one, and says that the resource wasn't compared", () => {
+  test.each([true, false])("doesn't call an interrupted update one, applied or not: %j", (enabled) => {
     const plan = planJson(
       stepOf("refresh", "PageShieldSettings", "shield", {
         old: { zoneId: "z", enabled: false },
@@ -259,7 +259,7 @@ describe("the report on a manual change", () => {
         state: { initErrors: ["PUT returned 502"] },
       }),
       stepOf("update", "PageShieldSettings", "shield", {
-        old: { zoneId: "z", enabled: false },
+        old: { zoneId: "z", enabled },
         new: { zoneId: "z", enabled: true },
       }),
     );
