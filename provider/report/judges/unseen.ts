@@ -137,13 +137,12 @@ const EDITED = [
 
 /** Says what an update may take back, of which the state says nothing. */
 function takenBack(all: StepView, isTold: boolean): string | undefined {
-  if (all.old.isUnfinished)
-    return isTold
-      ? undefined
-      : "may take back what an interrupted update changed: nobody knows how far it came";
-  return isCompared(all)
-    ? undefined
-    : "may take back what someone changed manually: the preview didn't compare the object with what exists. One with --refresh and live checks does";
+  const { isUnfinished } = all.old;
+  if (isUnfinished ? isTold : isCompared(all)) return undefined;
+  const what = isUnfinished
+    ? "an interrupted update, or someone manually, changed"
+    : "someone changed manually";
+  return `may take back what ${what}: the preview didn't compare the object with what exists. One with --refresh and live checks does`;
 }
 
 /** Says what a delete or replacement may lose, of which the state says nothing. */
