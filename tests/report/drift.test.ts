@@ -243,7 +243,10 @@ describe("the report on a manual change", () => {
   });
 
   test("isn't undone by a plan whose program declares it", () => {
-    const [before, now] = [true, false].map((enabled) => ({ zoneId: "z", enabled }));
+    const [before, now] = [
+      { zoneId: "z", enabled: true },
+      { zoneId: "z", enabled: false },
+    ];
     const plan = planJson(
       stepOf("refresh", "PageShieldSettings", "shield", { old: before }),
       stepOf("same", "PageShieldSettings", "shield", { old: now, new: now }),
