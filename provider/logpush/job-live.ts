@@ -7,7 +7,14 @@ import { nearest } from "../basics/nearest";
 import { isJsonObject, ownMember, pick, sameJson, type JsonObject } from "../basics/json";
 import { adoptionOf, findJobToAdopt, SECRETS } from "./adopt-job";
 import { DATASETS, isDocumentedFor, typesOf } from "./dataset-fields";
-import { differsInHidden, hasLongSecret, sameAddress, samePlace, shownDestination } from "./destination-text";
+import {
+  differsInHidden,
+  hasLongSecret,
+  isShownAs,
+  sameAddress,
+  samePlace,
+  shownDestination,
+} from "./destination-text";
 import { fieldIssues, unknownField } from "./filter-fields";
 import { parseFilter } from "./filter-read";
 import { hasSameIdentity, jobFromApi, type Job } from "./job";
@@ -45,10 +52,7 @@ export async function currentJob(
   const { destinationConf: next } = inputs;
   // Someone may have changed the destination to what the program says now.
   const isThere = typeof next === "string" && samePlace(exists.destinationConf, next);
-  const isDeclared =
-    typeof next === "string" &&
-    shownDestination(next) === shown &&
-    !differsInHidden(exists.destinationConf, next);
+  const isDeclared = typeof next === "string" && isShownAs(next, exists.destinationConf);
   const isOther = !isDeclared && differsInHidden(exists.destinationConf, recorded.destinationConf);
   const where = shown === before ? olds["destinationShown"] : shown;
   const args = {
