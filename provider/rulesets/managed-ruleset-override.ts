@@ -693,8 +693,7 @@ export interface ManagedRulesetOverrideArgs {
    * `"takeOver"` adopts it and changes what differs. `"never"` always fails, even if an earlier run of this resource
    * left the rule behind. It's an error if there are several such rules. Whatever `adopt` says, a rule that
    * another stack created with this package is left alone, unless this resource declares its ref: the preview only warns
-   * that the ruleset will run twice.
-   * Changing it writes nothing.
+   * that the ruleset will run twice. Changing it writes nothing.
    * @defaultValue `"ifEqual"`
    */
   readonly adopt?: pulumi.Input<LiteralUnion<Adopt>>;
